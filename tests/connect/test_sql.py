@@ -35,6 +35,13 @@ def test_a_query_follows_the_table_and_travels_in_time(spark, path):
     assert ids(spark.sql(f"select * from delta.`{path}@v0` t where t.id = 1")) == [1]
 
 
+@pytest.mark.parametrize("start", ["create temp view of_sql as", "create view of_sql as", "cache table of_sql as"])
+def test_a_query_that_spark_keeps_as_text_is_refused(spark, path, start):
+    with pytest.raises(bayou.errors.UnsupportedFeatureError, match="keeps the text of its query"):
+        spark.sql(f"{start} select * from delta.`{path}`")
+    assert not spark.catalog.tableExists("of_sql")
+
+
 def test_inserts(spark, path):
     name = f"delta.`{path}`"
     spark.sql(f"insert into {name} (s, id) select 'x', 7")
@@ -43,6 +50,30 @@ def test_inserts(spark, path):
     assert ids(spark.read.table(name)) == [*range(5), 7, 8, 107]
     spark.sql(f"insert overwrite {name} values (1, 'one')")
     assert spark.read.table(name).collect() == [(1, "one")]
+
+
+def test_an_overwrite_of_a_partition_keeps_the_others(spark, tmp_path):
+    path = str(tmp_path / "parts")
+    name = f"delta.`{path}`"
+    bayou.write(spark.range(6).selectExpr("id", "cast(id % 3 as int) as p"), path, partition_by=["p"])
+    spark.sql(f"insert overwrite {name} partition (p = '2') values (7)")
+    assert ids(spark.read.table(name)) == [0, 1, 3, 4, 7]
+    spark.sql(f"insert overwrite {name} partition (P == 0) (id) select 9L")
+    assert ids(spark.read.table(name)) == [1, 4, 7, 9]
+    with pytest.raises(bayou.errors.InvalidOptionError, match="DELTA_NON_PARTITION_COLUMN_SPECIFIED"):
+        spark.sql(f"insert overwrite {name} partition (id = 1) values (2)")
+    assert ids(spark.read.table(name)) == [1, 4, 7, 9]
+
+
+def test_insert_into_overwrites_partitions_if_the_session_says_so(spark, tmp_path):
+    path = str(tmp_path / "parts")
+    bayou.write(spark.range(6).selectExpr("id", "id % 3 as p"), path, partition_by=["p"])
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        spark.range(8, 9).selectExpr("id", "1L as p").write.insertInto(f"delta.`{path}`", overwrite=True)
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert ids(spark.read.table(f"delta.`{path}`")) == [0, 2, 3, 5, 8]
 
 
 def test_other_statements_are_the_servers(spark):

@@ -7,7 +7,7 @@ import pytest
 from tests.connect.dml.conftest import FEED, VECTORS, WAYS, all_rows
 
 import bayou
-from bayou.errors import ConcurrentModificationError, SchemaMismatchError
+from bayou.errors import ConcurrentModificationError, SchemaMismatchError, UnsupportedFeatureError
 
 
 @pytest.fixture
@@ -31,6 +31,22 @@ def keys(spark):
 def test_subqueries_select_rows(make, rows, ways, keys, condition):
     assert make(ways).alias("t").delete(condition).num_deleted_rows == 3
     assert rows() == all_rows(1, 7, 12)
+
+
+def test_a_view_of_a_table_is_as_new_as_the_table(make, rows, spark, tmp_path):
+    keys = str(tmp_path / "keys")
+    bayou.write(spark.range(1, 2), keys)
+    spark.read.format("delta").load(keys).createOrReplaceTempView("table_of_keys")
+    bayou.write(spark.range(7, 8), keys, mode="append")
+    make(VECTORS).delete("id in (select id from table_of_keys)")
+    spark.catalog.dropTempView("table_of_keys")
+    assert rows() == all_rows(1, 7)
+
+
+def test_a_path_in_a_subquery_is_refused(make, rows, table_path):
+    with pytest.raises(UnsupportedFeatureError, match="Call createOrReplaceTempView"):
+        make(VECTORS).delete(f"id in (select id from delta.`{table_path}`)")
+    assert rows() == all_rows()
 
 
 def test_not_in_keeps_rows_if_there_is_a_null(make, rows, keys):

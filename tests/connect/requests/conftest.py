@@ -28,6 +28,12 @@ def answers(plain_spark: SparkSession) -> Iterator[VersionedFolders]:
 
 
 @pytest.fixture
+def spark(plain_spark: SparkSession) -> SparkSession:
+    """The session that the answers are for, instead of a session with bayou."""
+    return plain_spark
+
+
+@pytest.fixture
 def path(plain_spark: SparkSession, answers: VersionedFolders, tmp_path) -> str:
     """A table with three rows."""
     path = str(tmp_path / "orders")

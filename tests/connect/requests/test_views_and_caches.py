@@ -47,6 +47,47 @@ def test_a_view_of_a_query_and_a_view_of_a_view_follow(spark, path, append):
     assert spark.table("w").count() == 3
 
 
+def test_views_of_the_same_name_in_different_places_are_different(spark, table, append):
+    table.createOrReplaceTempView("v")
+    spark.range(10, 15).createOrReplaceGlobalTempView("v")
+    append(3)
+    try:
+        spark.table("v").createOrReplaceTempView("w")
+        assert (spark.table("v").count(), spark.table("w").count()) == (4, 4)
+        spark.table("global_temp.v").createOrReplaceTempView("w")
+        assert spark.table("w").count() == 5
+    finally:
+        spark.catalog.dropGlobalTempView("v")
+    append(4)
+    assert spark.table("v").count() == 5
+
+
+def test_a_view_of_the_catalog_does_not_become_a_temporary_one(spark, table):
+    spark.sql("CREATE OR REPLACE VIEW default.v AS SELECT 7L AS id")
+    try:
+        table.createOrReplaceTempView("v")
+        spark.table("default.v").createOrReplaceTempView("w")
+        assert spark.table("w").collect() == [(7,)]
+    finally:
+        spark.sql("DROP VIEW default.v")
+
+
+def test_a_view_stays_and_follows_under_a_view_that_sql_creates(spark, table, append):
+    table.createOrReplaceTempView("v")
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW w AS SELECT count(*) AS n FROM v")
+    append(3)
+    assert spark.table("w").collect() == [(4,)]
+    assert spark.table("v").count() == 4
+
+
+def test_a_view_follows_in_the_subquery_of_an_expression(spark, table, append):
+    table.createOrReplaceTempView("v")
+    append(3)
+    assert spark.range(9).where("id IN (SELECT id FROM v)").count() == 4
+    append(4)
+    assert spark.range(1).selectExpr("(SELECT count(*) FROM v) AS n").collect() == [(5,)]
+
+
 def test_a_view_over_itself_keeps_its_meaning(spark, table, append):
     table.createOrReplaceTempView("v")
     spark.table("v").where("id > 0").createOrReplaceTempView("v")

@@ -136,15 +136,13 @@ class _Group:
 
     def _columns(self, constants: Constants) -> Iterator[Column]:
         snapshot, texts = self.files.feed.snapshot, self.files.partition_texts()
-        for field in snapshot.schema.fields:
-            if field.name not in snapshot.partition_columns:
-                yield F.col(quoted_name(field.name))
+        for each in snapshot.schema.fields:
+            if each.name not in snapshot.partition_columns:
+                yield F.col(quoted_name(each.name))
                 continue
-            column = constants.texts(
-                texts[field.physical_name].combine_chunks(), spark_data_type(StructField(field.name, field.type))
-            )
-            shown = readable_schema(StructType((field,))).fields[0].metadata
-            yield column.alias(field.name, metadata=dict(shown)) if shown else column.alias(field.name)
+            column = constants.texts(texts[each.physical_name].combine_chunks(), spark_data_type(StructField(each.name, each.type)))
+            shown = readable_schema(StructType((each,))).fields[0].metadata
+            yield column.alias(each.name, metadata=dict(shown)) if shown else column.alias(each.name)
 
     def _feed_columns(self, constants: Constants) -> Iterator[Column]:
         table = self.files.table

@@ -31,6 +31,8 @@ _AFTER_TABLES: Final = frozenset(
 )
 """The words that may follow a table without an alias."""
 
+_LONGEST_BEGINNING: Final = len(("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "VIEW"))
+
 
 def references_in(sql: Any, rows: Callable[[Mapping[str, str]], DataFrame]) -> list[Reference]:
     """Return the Delta tables that a query names by their paths.
@@ -38,6 +40,9 @@ def references_in(sql: Any, rows: Callable[[Mapping[str, str]], DataFrame]) -> l
     Args:
         sql: the message with the query and its arguments.
         rows: returns the rows that the options of a reader ask for.
+
+    Raises:
+        UnsupportedFeatureError: Spark would keep the text, as for a view, or a clause of time travel is not a literal.
     """
     text: str = sql.query
     if _PATH not in text.lower() and _CHANGES not in text.lower():
@@ -49,6 +54,7 @@ def references_in(sql: Any, rows: Callable[[Mapping[str, str]], DataFrame]) -> l
     except UnreadableTextError:
         return []
     tables, found = sorted(query.tables, key=lambda table: table.start), words(text)
+    kept = _keeps_text(found)
     references = []
     for call in query.calls:
         options = changes_of(call)
@@ -58,12 +64,23 @@ def references_in(sql: Any, rows: Callable[[Mapping[str, str]], DataFrame]) -> l
     for table in tables:
         if table.path is None:
             continue
+        if kept:
+            raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-text", statement=kept, path=table.path, features=("Spark Connect",))
         options = {"path": table.path, **_travel(table.travel, text, sql)}
         alias = (
             None if _has_alias(found, table.end) or _is_bare(found, table) else table.path.rstrip("/").rpartition("/")[2] or "table"
         )
         references.append(Reference(table.start, table.end, rows(options), alias))
     return references
+
+
+def _keeps_text(found: Sequence[Word]) -> str:
+    """Return what a statement is whose query Spark keeps as text, and reads again later; nothing for other statements."""
+    said = [word.text.upper() for word in found[:_LONGEST_BEGINNING]]
+    if said[:1] == ["CACHE"]:
+        return "CACHE TABLE"
+    kind = next((word for word in said if word in {"VIEW", "FUNCTION", "TABLE", "SELECT"}), "")
+    return f"{said[0]} {kind}" if said[:1] in (["CREATE"], ["ALTER"]) and kind in {"VIEW", "FUNCTION"} else ""
 
 
 def _has_alias(found: Sequence[Word], end: int) -> bool:

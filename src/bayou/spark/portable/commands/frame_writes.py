@@ -10,6 +10,7 @@ from pyspark.sql.connect import proto
 
 from bayou.errors import failed
 from bayou.spark.data_files.request import Statement, WriteContext, WriteOptions, WriteRequest
+from bayou.spark.portable.commands.inserts import overwrites_dynamically
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.requests.frames import frame_of
@@ -63,6 +64,8 @@ def write_of(application: Application, spark: SparkSession, command: proto.Write
     is_insert = command.table.save_method == _WRITE.SaveTable.TABLE_SAVE_METHOD_INSERT_INTO
     if is_insert or (mode == "append" and is_table(path)):
         how = "overwrite" if mode == "overwrite" else "append"
+        if mode == "overwrite" and overwrites_dynamically(application, spark):
+            how = "dynamic"
         columns = "position" if is_insert else "frame"
         insert(application, rows, InsertStatement(command.table.table_name, how, "", columns, options), path)
         return _DONE

@@ -43,17 +43,22 @@ def insert_of(
         rows, columns = _named(rows, statement.columns, name), "name"
     elif statement.by_name:
         columns = "name"
+    condition = "" if statement.replace_where is None else statement.replace_where.text
     if statement.partition is not None:
-        rows, columns = _in_partition(application, rows, statement, path, name), "name"
+        rows, of_partition = _in_partition(application, rows, statement, path, name)
+        columns, condition = "name", condition or of_partition
     how = "append"
     if statement.replace_where is not None:
         how = "replace"
     elif statement.is_overwrite:
-        is_dynamic = application.backend.settings(spark).get("spark.sql.sources.partitionOverwriteMode", "").lower() == "dynamic"
-        how = "dynamic" if is_dynamic else "overwrite"
-    condition = "" if statement.replace_where is None else statement.replace_where.text
+        how = "dynamic" if overwrites_dynamically(application, spark) else "replace" if condition else "overwrite"
     insert(application, rows, InsertStatement(name, how, condition, columns, {}), path)
     return CommandAnswer()
+
+
+def overwrites_dynamically(application: Application, spark: SparkSession) -> bool:
+    """Whether the session's setting says that an overwrite replaces only the partitions that get rows."""
+    return application.backend.settings(spark).get("spark.sql.sources.partitionOverwriteMode", "").lower() == "dynamic"
 
 
 def _named(rows: DataFrame, columns: tuple[str, ...], table: str) -> DataFrame:
@@ -71,8 +76,11 @@ def _named(rows: DataFrame, columns: tuple[str, ...], table: str) -> DataFrame:
     return rows.toDF(*columns)
 
 
-def _in_partition(application: Application, rows: DataFrame, statement: Insert, path: str, table: str) -> DataFrame:
-    """Return rows with the values of a PARTITION clause, under the names of the table's columns."""
+def _in_partition(application: Application, rows: DataFrame, statement: Insert, path: str, table: str) -> tuple[DataFrame, str]:
+    """Return rows with the values of a PARTITION clause, under the names of the table's columns, and the condition of its values.
+
+    The condition is empty if the clause has no values.
+    """
     assert statement.partition is not None  # noqa: S101  (checked by the caller)
     static: dict[str, str] = {}
     for part in _parts(statement.partition.text):
@@ -81,14 +89,25 @@ def _in_partition(application: Application, rows: DataFrame, statement: Insert, 
         except UnreadableTextError:
             tree = None
         if isinstance(tree, Operation) and tree.operator in ("=", "==") and isinstance(tree.operands[0], Name):
-            static[tree.operands[0].parts[-1]] = part.split("=", 1)[1].strip()
+            static[tree.operands[0].parts[-1]] = part.split("=", 1)[1].lstrip("=").strip()
         elif not isinstance(tree, Name):
             raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=f"PARTITION ({part})", features=("Spark Connect",))
     snapshot = application.logs.get(qualify(path).uri, {}).update()
+    types = {each.name.lower(): each.type for each in snapshot.schema.fields if each.name in snapshot.partition_columns}
     names = {name.lower() for name in static}
+    if not names <= types.keys():
+        raise failed(
+            "DELTA_NON_PARTITION_COLUMN_SPECIFIED",
+            at=snapshot,
+            columns=[name for name in static if name.lower() not in types],
+            path=f"PARTITION {statement.partition.text}",
+            partition_columns=list(snapshot.partition_columns),
+        )
     rest = statement.columns or tuple(name for name in snapshot.schema.names if name.lower() not in names)
     named = rows if statement.by_name else _named(rows, rest, table)
-    return named.select("*", *(F.expr(value).alias(name) for name, value in static.items()))
+    values = {name: f"CAST({value} AS {types[name.lower()]})" for name, value in static.items()}
+    condition = " AND ".join(f"{quoted_name(name)} <=> {value}" for name, value in values.items())
+    return named.select("*", *(F.expr(value).alias(name) for name, value in static.items())), condition
 
 
 def _parts(text: str) -> list[str]:

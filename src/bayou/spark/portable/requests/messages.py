@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the relations in a message of Spark Connect, wherever they are, without knowing the kinds of messages."""
+"""Find the relations and the SQL expressions in a message of Spark Connect, wherever they are, without knowing its kind."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
 RELATION: Final = proto.Relation.DESCRIPTOR.full_name
+_TEXT: Final = proto.Expression.ExpressionString.DESCRIPTOR.full_name
+_QUERY: Final = re.compile(r"\b(?:select|table|from|values)\b", re.IGNORECASE)
 
 
 def replace_relations(message: Message, replace: Callable[[proto.Relation], bool]) -> bool:
@@ -31,7 +34,7 @@ def replace_relations(message: Message, replace: Callable[[proto.Relation], bool
     Returns:
         True if `replace` returned true for any relation.
     """
-    ways = _ways(message.DESCRIPTOR)
+    ways = _ways(message.DESCRIPTOR, RELATION)
     replaced = False
     waiting = [message]
     # Plans may be nested deeper than Python calls can be.
@@ -49,6 +52,27 @@ def replace_relations(message: Message, replace: Callable[[proto.Relation], bool
     return replaced
 
 
+def texts_with_queries(message: Message) -> list[str]:
+    """Return the SQL texts of expressions in a message that look as if they had a subquery, without the texts of statements."""
+    ways = _ways(message.DESCRIPTOR, _TEXT)
+    found: list[str] = []
+    waiting = [message]
+    while waiting:
+        each = waiting.pop()
+        name = each.DESCRIPTOR.full_name
+        if name == _TEXT:
+            text = cast("proto.Expression.ExpressionString", each).expression
+            if _QUERY.search(text):
+                found.append(text)
+            continue
+        followed = ways.get(name)
+        if followed:
+            for field, value in each.ListFields():
+                if field.name in followed:
+                    waiting.extend(_messages(field, value))
+    return found
+
+
 def _messages(field: FieldDescriptor, value: Any) -> Iterable[Message]:
     """The messages in a field of any kind."""
     if not _is_repeated(field):
@@ -57,8 +81,8 @@ def _messages(field: FieldDescriptor, value: Any) -> Iterable[Message]:
 
 
 @cache
-def _ways(root: Descriptor) -> dict[str, frozenset[str]]:
-    """The fields that lead to a relation, by message type, for all types that a root can hold."""
+def _ways(root: Descriptor, target: str) -> dict[str, frozenset[str]]:
+    """The fields that lead to messages of a type, by message type, for all types that a root can hold."""
     types = {root.full_name: root}
     users: dict[str, set[tuple[str, str]]] = {}
     waiting = [root]
@@ -70,10 +94,10 @@ def _ways(root: Descriptor) -> dict[str, frozenset[str]]:
                 types[held.full_name] = held
                 waiting.append(held)
     found: dict[str, set[str]] = {}
-    leading = [RELATION]
+    leading = [target]
     while leading:
         for user_name, field in users.get(leading.pop(), ()):
-            if user_name not in found and user_name != RELATION:
+            if user_name not in found and user_name != target:
                 leading.append(user_name)
             found.setdefault(user_name, set()).add(field)
     return {name: frozenset(fields) for name, fields in found.items()}

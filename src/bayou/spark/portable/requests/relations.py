@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.connect import proto
 
+from bayou.errors import failed
 from bayou.spark.portable.requests.aliases import Aliases, AliasPool
 from bayou.spark.portable.requests.cached import CachedFrames
 from bayou.spark.portable.requests.frames import relation_of
-from bayou.spark.portable.requests.messages import replace_relations
+from bayou.spark.portable.requests.messages import replace_relations, texts_with_queries
 from bayou.spark.portable.requests.sql_text import replace_references, set_apart
 from bayou.spark.portable.requests.views import FollowedViews
 
@@ -75,6 +76,7 @@ class Relations:
         Raises:
             Exception: what `Answers` raises.
         """
+        self._look_at_expressions(message)
         return replace_relations(message, lambda relation: self._replace(relation, aliases))
 
     def replace_in_statement(self, relation: proto.Relation, aliases: Aliases) -> bool:
@@ -159,10 +161,19 @@ class Relations:
                 replace_references(relation, references, aliases)
         return bool(references)
 
+    def _look_at_expressions(self, message: Message) -> None:
+        """Create those views again that subqueries in SQL expressions name. Rows cannot travel with an expression."""
+        for text in texts_with_queries(message):
+            self._refresh_views(text)
+            with self.untouched():
+                references = self.answers.references(proto.SQL(query=f"SELECT {text}"))
+            if references:
+                raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-subquery", expression=text, features=("Spark Connect",))
+
     def _note_catalog(self, request: proto.Catalog) -> None:
         kind = request.WhichOneof("cat_type")
         if kind in _DROPPED_VIEWS:
-            self.views.forget(getattr(request, str(kind)).view_name)
+            self.views.forget(getattr(request, str(kind)).view_name, is_global=kind == "drop_global_temp_view")
         elif kind == "clear_cache":
             self.cached.clear()
 

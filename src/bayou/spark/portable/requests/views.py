@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from bayou.spark.portable.requests.messages import replace_relations
+from bayou.spark.portable.requests.messages import replace_relations, texts_with_queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _CHANGES_VIEWS = re.compile(r"\b(?:create|replace|drop|alter)\b.*\bview\b", re.IGNORECASE | re.DOTALL)
-_LAST_PART = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))$")
+_CREATED = re.compile(r"\bview\s+(?:if\s+not\s+exists\s+)?((?:`(?:[^`]|``)+`|[\w.])+)", re.IGNORECASE)
+_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
+_GLOBAL = "global_temp"
 
 
 @dataclass(slots=True)
@@ -42,6 +44,8 @@ class FollowedViews:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._followed: dict[str, _View] = {}
+        # The followed views that the SQL texts of other views mention.
+        self._behind: dict[str, set[str]] = {}
         # Views that hold nothing to follow, or that cannot be followed.
         self._fixed: set[str] = set()
 
@@ -58,12 +62,13 @@ class FollowedViews:
             sent: what the server got.
             replaced: whether relations were replaced in it.
         """
-        name = _key(original.name)
+        name = _key(original.name, is_global=original.is_global)
         kept = _copy(original)
         with self._lock:
             follows = self._inline(kept) or replaced
             names_views = self._names_views(kept, name)
             self._followed.pop(name, None)
+            self._behind.pop(name, None)
             self._fixed.discard(name)
             if follows and not names_views:
                 kept.replace = True
@@ -71,22 +76,33 @@ class FollowedViews:
             else:
                 self._fixed.add(name)
 
-    def forget(self, name: str) -> None:
+    def forget(self, name: str, *, is_global: bool = False) -> None:
         """Take note that the server dropped a view."""
+        key = _key(name, is_global=is_global)
         with self._lock:
-            self._followed.pop(_key(name), None)
-            self._fixed.discard(_key(name))
+            self._followed.pop(key, None)
+            self._behind.pop(key, None)
+            self._fixed.discard(key)
 
     def may_be_changed_by(self, text: str) -> bool:
         """Whether a SQL statement looks as if it replaced or dropped a view."""
         return bool(self._followed) and _CHANGES_VIEWS.search(text) is not None
 
     def changed_by(self, text: str) -> None:
-        """Take note of a SQL statement that may have replaced or dropped views. What it mentions is not created again."""
-        for name in self._mentioned(text):
-            with self._lock:
+        """Take note of a SQL statement that may have replaced or dropped views. What it changes is not created again.
+
+        The server resolves the names in a view that SQL created whenever it reads the view. The views behind these names follow.
+        """
+        mentioned = set(self._mentioned(text))
+        created = _CREATED.search(text) if mentioned and re.match(r"\s*create\b", text, re.IGNORECASE) else None
+        parts = [] if created is None else _parts(created[1])
+        changed = {name for name in mentioned if name.rpartition(".")[2] == parts[-1]} if parts else mentioned
+        with self._lock:
+            for name in changed:
                 self._followed.pop(name, None)
                 self._fixed.add(name)
+            if parts:
+                self._behind[parts[-1]] = mentioned - changed
 
     def refresh(
         self,
@@ -114,7 +130,10 @@ class FollowedViews:
 
     def _mentioned(self, text: str) -> list[str]:
         with self._lock:
-            return _names_in(text, self._followed)
+            found = set(_names_in(text, self._followed))
+            for name in _names_in(text, self._behind):
+                found |= self._behind[name] & self._followed.keys()
+            return sorted(found)
 
     def _inline(self, command: proto.CreateDataFrameViewCommand) -> bool:
         """Replace names of followed views by what they were created of."""
@@ -122,12 +141,12 @@ class FollowedViews:
         def inline(relation: proto.Relation) -> bool:
             if relation.WhichOneof("rel_type") != "read" or not relation.read.HasField("named_table"):
                 return False
-            name = _key(relation.read.named_table.unparsed_identifier)
-            view = self._followed.get(name)
+            parts = _parts(relation.read.named_table.unparsed_identifier)
+            view = self._followed.get(".".join(parts)) if len(parts) == 1 or parts[:-1] == [_GLOBAL] else None
             if view is None:
                 return False
             common = relation.common
-            relation.subquery_alias.alias = name
+            relation.subquery_alias.alias = parts[-1]
             relation.subquery_alias.input.CopyFrom(view.original.input)
             relation.common.CopyFrom(common)
             return True
@@ -143,22 +162,28 @@ class FollowedViews:
             if kind == "sql":
                 return bool(_names_in(relation.sql.query, names))
             named = kind == "read" and relation.read.HasField("named_table")
-            return named and _key(relation.read.named_table.unparsed_identifier) in names
+            return named and bool(_names_in(relation.read.named_table.unparsed_identifier, names))
 
-        return replace_relations(command, is_view)
+        return any(_names_in(text, names) for text in texts_with_queries(command)) or replace_relations(command, is_view)
 
 
-def _key(name: str) -> str:
-    """The last part of a name, in lower case and without quotes."""
-    found = _LAST_PART.search(name)
-    part = name if found is None else found[1].replace("``", "`") if found[1] else found[2]
-    return part.lower()
+def _key(name: str, *, is_global: bool = False) -> str:
+    """A view's own name, in lower case and without quotes. That of a global view begins with the database of global views."""
+    part = _parts(name)[-1]
+    return f"{_GLOBAL}.{part}" if is_global else part
+
+
+def _parts(name: str) -> list[str]:
+    """The parts of a name, in lower case and without quotes; the name itself if it has none."""
+    parts = [quoted.replace("``", "`") if quoted else bare for quoted, bare in _PART.findall(name)]
+    return [part.lower() for part in parts] or [name.lower()]
 
 
 def _names_in(text: str, names: Iterable[str]) -> list[str]:
-    """Those names that are words of a text. Some of them may stand for something else there."""
+    """Those names whose last part is a word of a text. Some of them may stand for something else there."""
     lower = text.lower()
-    return [name for name in names if name in lower and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", lower)]
+    own = [(name, name.removeprefix(f"{_GLOBAL}.")) for name in names]
+    return [name for name, part in own if part in lower and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", lower)]
 
 
 def _content(command: proto.CreateDataFrameViewCommand) -> bytes:
