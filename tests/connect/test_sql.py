@@ -52,6 +52,18 @@ def test_inserts(spark, path):
     assert spark.read.table(name).collect() == [(1, "one")]
 
 
+def test_inserts_leave_out_columns_that_are_filled(spark, tmp_path):
+    path = str(tmp_path / "filled")
+    builder = bayou.DeltaTable.create(spark).location(path)
+    builder.addColumn("id", "bigint", generatedAlwaysAs=bayou.IdentityGenerator(10, 5))
+    builder.addColumn("twice", "int", generatedAlwaysAs="n * 2").addColumn("n", "int").execute()
+    spark.sql(f"insert into delta.`{path}` (n) values (1)")
+    spark.sql(f"insert into delta.`{path}` by name select 3 as n")
+    rows = spark.read.format("delta").load(path).orderBy("n").collect()
+    assert [row[1:] for row in rows] == [(2, 1), (6, 3)]
+    assert len({row.id for row in rows}) == 2
+
+
 def test_an_overwrite_of_a_partition_keeps_the_others(spark, tmp_path):
     path = str(tmp_path / "parts")
     name = f"delta.`{path}`"

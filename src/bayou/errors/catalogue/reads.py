@@ -17,11 +17,11 @@ DELTA_OPERATION_NOT_ALLOWED/connect UnsupportedFeatureError
     {what} is not possible on a Spark Connect session, and nothing was changed.
     Next: Run it on a classic session.
 DELTA_OPERATION_NOT_ALLOWED/connect-text UnsupportedFeatureError
-    {statement} keeps the text of its query for the Spark Connect server, which cannot read delta.`{path}`. Nothing was changed.
+    {statement} keeps the text of its query for the Spark Connect server, which cannot read delta.`{path}`.
     Next: Make the DataFrame of the query with spark.sql, and call its createOrReplaceTempView.
 DELTA_OPERATION_NOT_ALLOWED/connect-subquery UnsupportedFeatureError
     The Spark Connect server resolves the subquery in the SQL expression {expression!r}, and it cannot read Delta tables by their
-    paths. Nothing was changed.
+    paths.
     Next: Call createOrReplaceTempView on a DataFrame of that table, and name the view in the subquery.
 DELTA_OPERATION_NOT_ALLOWED/connect-catalog UnsupportedFeatureError
     The Spark Connect server has no data source delta, and its catalog refuses entries of unknown data sources, so {relation} cannot

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.types.char_varchar import bounded_length, parse_type_text, type_text
 from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructType
@@ -51,7 +52,9 @@ def aligned_rows(frame: DataFrame, given: StructType, wanted: StructType, table:
     for number, field in enumerate(wanted.fields):
         source = given.field(field.name) if by_name else given.fields[number]
         if source is None:
-            columns.append(F.expr(f"cast(null as {sql_type(field.type)})").alias(field.name))
+            default = field.metadata.get(CURRENT_DEFAULT, "null")
+            value = f"cast(({default}\n) as {sql_type(field.type)})"
+            columns.append(F.expr(value).alias(field.name))
             continue
         if not _may_store(source.type, field.type, policy.upper()):
             raise _incompatible(table, field.name, source.type, field.type)

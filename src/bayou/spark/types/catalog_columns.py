@@ -18,7 +18,7 @@ from bayou.spark.backend import backend_of
 from bayou.spark.types.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -69,10 +69,15 @@ def _stored(field: StructField) -> StructField:
     return replace(field, metadata={**given, **more})
 
 
-def without_filled(backend: Backend, rows: DataFrame, schema: StructType) -> DataFrame:
-    """Drop the columns of an INSERT that Spark filled with NULL and that get their values when they are written."""
+def without_filled(backend: Backend, rows: DataFrame, schema: StructType, given: Collection[str] | None = None) -> DataFrame:
+    """Drop the columns of an INSERT that Spark filled with NULL and that get their values when they are written.
+
+    Args:
+        given: the columns that the INSERT names, in lower case; None if it names none.
+    """
     filled = {each.name for each in schema.fields if is_identity(each) or generation_expression(each) is not None}
     gone = [each for each in backend.columns_of_nulls(rows) if each in filled] if filled else []
+    gone += [each for each in filled if given is not None and each.lower() not in given and each not in gone]
     return rows.drop(*gone) if gone else rows
 
 

@@ -130,7 +130,7 @@ def _aligned(backend: Backend, rows: DataFrame, statement: InsertStatement, snap
     visible_schema = insert_schema(harmless_defaults(backend, rows.sparkSession, snapshot))
     target_schema = evolved_columns(visible_schema, columns, by_name=by_name, widening=widening)
     rows = backend.aligned_rows(rows, statement.name, schema_to_json(target_schema), by_name=by_name)
-    return without_filled(backend, rows, schema)
+    return without_filled(backend, rows, schema, {name.lower() for name in names} if by_name else None)
 
 
 def _refuse_left_out(columns: Sequence[str], name: str, snapshot: Snapshot) -> None:

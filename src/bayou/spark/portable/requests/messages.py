@@ -53,7 +53,7 @@ def replace_relations(message: Message, replace: Callable[[proto.Relation], bool
 
 
 def texts_with_queries(message: Message) -> list[str]:
-    """Return the SQL texts of expressions in a message that look as if they had a subquery, without the texts of statements."""
+    """Return the SQL of expressions in a message that look as if they had a subquery, without statements."""
     ways = _ways(message.DESCRIPTOR, _TEXT)
     found: list[str] = []
     waiting = [message]

@@ -44,7 +44,7 @@ class FollowedViews:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._followed: dict[str, _View] = {}
-        # The followed views that the SQL texts of other views mention.
+        # The followed views that other views, made by SQL, mention.
         self._behind: dict[str, set[str]] = {}
         # Views that hold nothing to follow, or that cannot be followed.
         self._fixed: set[str] = set()
