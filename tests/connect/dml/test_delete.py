@@ -156,8 +156,3 @@ def test_an_unknown_column_is_named(make):
 def test_a_condition_must_be_a_boolean(make, condition):
     with pytest.raises(SchemaMismatchError, match="boolean"):
         make().delete(condition)
-
-
-def test_merge_is_refused(make, spark):
-    with pytest.raises(UnsupportedFeatureError, match="Spark Connect"):
-        make().merge(spark.range(1).alias("s"), "id = s.id").whenMatchedDelete().execute()

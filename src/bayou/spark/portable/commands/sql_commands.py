@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.spark.portable.commands.arguments import filled
 from bayou.spark.portable.commands.inserts import insert_of
+from bayou.spark.portable.commands.refused import refuse_by_path
 from bayou.spark.portable.commands.row_changes import changed_rows
 from bayou.spark.portable.commands.statements import statement_of
 from bayou.spark.portable.requests.frames import frame_of
@@ -32,6 +33,7 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
     if answer is not None:
         return answer
     try:
+        refuse_by_path(sql.query)
         change = row_change(sql.query)
     except UnreadableTextError:
         return None
