@@ -69,7 +69,9 @@ class PortableResolver:
     def replaced(self, target: SessionTable, snapshot: Snapshot, condition: str) -> PortableStatement:
         """Return the resolved DELETE of an overwrite."""
         resolution = StatementResolution(target, snapshot, ())
-        return PortableStatement(resolution.columns, (), resolution.condition(REPLACE_WHERE, condition, ()))
+        where = resolution.condition(REPLACE_WHERE, condition, ())
+        check_condition(REPLACE_WHERE, where, snapshot)  # the job that writes evaluates it, where Spark allows no subquery
+        return PortableStatement(resolution.columns, (), where)
 
 
 RESOLVER: Final = PortableResolver()
