@@ -50,6 +50,14 @@ def test_one_list_serves_all_scans_of_a_version(spark: SparkSession, months: str
     assert [frame.count() for frame in frames] == [116, 116]
 
 
+def test_a_list_that_was_deleted_is_written_again_at_the_next_action(spark: SparkSession, months: str, given_scratch: Path) -> None:
+    frame = spark.read.format("delta").load(months)
+    assert frame.count() == 116
+    (found,) = lists(given_scratch)
+    found.unlink()
+    assert frame.where("id >= 0").count() == frame.count() == 116
+
+
 def test_threads_share_a_list(spark: SparkSession, months: str, given_scratch: Path) -> None:
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda _: scan_frame(spark, bayou.open(months).snapshot()).count(), range(16)))

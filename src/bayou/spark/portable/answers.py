@@ -20,6 +20,7 @@ from bayou.spark.portable.commands.merges import merge_into
 from bayou.spark.portable.commands.sql_commands import run_sql
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.references import references_in
+from bayou.spark.portable.scan.carrier import lists_are_whole
 from bayou.spark.portable.scan.rows import scan_frame
 from bayou.spark.portable.streams.sink import write_batches
 from bayou.spark.portable.text.filters import Table, predicate_of
@@ -127,7 +128,7 @@ class TableAnswers:
         )
         with self._lock:
             frame = self._frames.get(key)
-        if frame is None:
+        if frame is None or not lists_are_whole(frame):
             if feed is None:
                 frame = scan_frame(self._spark, snapshot, positions, storage_options=request.storage_options)
             else:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 DECOY: Final = "list-of-files-is-missing"
 """The file that makes Spark fail if it lists the folder."""
 _DECOY_TEXT: Final = b"This folder is read through the list of files in _spark_metadata, which Spark did not find or did not use.\n"
+_HELD: Final = "_bayou_carrier"
+"""The attribute of a plan with its list."""
 _MOST_RECENT: Final = 32
 """So many lists of some files of a snapshot are kept for the next scan of the same files."""
 
@@ -104,7 +106,20 @@ class Carrier:
         """
         plan = getattr(frame, "_plan", None)
         if plan is not None:
-            plan._bayou_carrier = self  # noqa: SLF001  (nothing else of a DataFrame lives as long as its plan)
+            setattr(plan, _HELD, self)  # nothing else of a DataFrame lives as long as its plan
+
+
+def lists_are_whole(frame: DataFrame) -> bool:
+    """Whether all lists of files that a DataFrame on Spark Connect was made with are still in their folders."""
+    waiting = [getattr(frame, "_plan", None)]
+    while waiting:
+        plan = waiting.pop()
+        held = getattr(plan, _HELD, None)
+        if isinstance(held, Carrier) and not held.is_whole():
+            return False
+        for value in vars(plan).values() if plan is not None else ():
+            waiting += [each for each in (value if isinstance(value, (list, tuple)) else [value]) if hasattr(each, "_child")]
+    return True
 
 
 _lock: Final = threading.Lock()
