@@ -20,6 +20,7 @@ from bayou.protocol.actions import paths
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.deletion_vectors.descriptor import encode_file
 from bayou.spark.data_files.uncommitted_files import UncommittedFiles
+from bayou.spark.jvm.backend import backend_of_jvm
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.scan.footers import read_footers
 from bayou.storage import open_store, qualify
@@ -178,7 +179,7 @@ def test_footers_of_any_size_are_read_and_what_is_none_is_named(spark, folder, t
         store.put(name, content)
         sizes[name] = len(content)
     sizes["missing"] = 100
-    found = read_footers(Jvm.running(), [(f"{folder}/{name}", size) for name, size in sizes.items()], {})
+    found = read_footers(backend_of_jvm(Jvm.running()), [(f"{folder}/{name}", size) for name, size in sizes.items()], {})
     footers = dict(zip(sizes, found, strict=True))
     for name in ("wide", "small", "empty"):
         assert footers[name].equals(pq.read_metadata(tmp_path / name))

@@ -15,10 +15,13 @@ from bayou.errors import InvalidSchemaError
 LAST, FIRST = (1 << 63) - 1, -(1 << 63)
 WRITES = {
     "append": lambda spark, path, n: bayou.write(spark.range(n).selectExpr("int(id) v").repartition(1), path, mode="append"),
-    "overwrite": lambda spark, path, n: bayou.write(spark.range(n).selectExpr("int(id) v"), path, mode="overwrite"),
-    "insert": lambda spark, path, n: spark.sql(f"insert into delta.`{path}` (v) select int(id) from range({n})"),
+    "overwrite": lambda spark, path, n: bayou.write(spark.range(0, n, 1, 1).selectExpr("int(id) v"), path, mode="overwrite"),
+    "insert": lambda spark, path, n: spark.sql(f"insert into delta.`{path}` (v) select int(id) from range(0, {n}, 1, 1)"),
     "merge": lambda spark, path, n: (
-        DeltaTable.forPath(spark, path).merge(spark.range(n), "false").whenNotMatchedInsert(values={"v": "int(id)"}).execute()
+        DeltaTable.forPath(spark, path)
+        .merge(spark.range(0, n, 1, 1), "false")
+        .whenNotMatchedInsert(values={"v": "int(id)"})
+        .execute()
     ),
 }
 
@@ -31,6 +34,7 @@ def made(spark, path, start, step):
 
 
 def files(path):
+    """The data files. A task that ends after its job has failed may leave its file, so the failing writes have one task."""
     return sorted(file.name for file in Path(path).glob("*.parquet"))
 
 
