@@ -19,8 +19,11 @@ def answers(plain_spark: SparkSession) -> Iterator[VersionedFolders]:
     """The answers to the session's requests. The requests are rewritten only in tests that ask for them."""
     from tests.support.connect_answers import VersionedFolders
 
-    from bayou.spark.portable.requests.installation import install
+    from bayou.spark.portable.requests.installation import install, requests_of
 
+    others = requests_of(plain_spark)
+    if others is not None:  # another test used the session with bayou
+        others.remove()
     answers = VersionedFolders(plain_spark)
     requests = install(plain_spark, answers)
     yield answers
