@@ -67,7 +67,7 @@ def test_settings_of_the_session_change_nothing_in_the_files(spark, path, ansi):
         for name in settings:
             spark.conf.unset(name)
     (file,) = pa.table(deltalake.DeltaTable(path).get_add_actions(flatten=True)).to_pylist()
-    assert str(file["max.t"]) == "2024-01-02 03:04:05.123000+00:00" or "123" in str(file["max.t"])
+    assert file["max.t"].microsecond // 1000 == 123  # INT96 has no statistics
     assert rows_of(path)[0]["id"] == 1
 
 

@@ -182,12 +182,12 @@ def _rows_in(
     names = {name.lower() for rule in rules for name in rule.columns}
     fields = [field for field in as_nullable(readable_schema(schema)).fields if field.name.lower() in names]
     stored = [physical_field(field, column, by_id=False) for field in fields if (column := schema.field(field.name)) is not None]
-    reader = spark.read.options(**with_options(options.storage_options, Job.REWRITE), **_PLAIN_PATHS).schema(spark_schema(stored))
-    uris = [f"{options.path}/{paths.decode(file.path)}" for file in new]
-    if not backend_of(spark).is_native:  # Spark Connect ignores the option about patterns
+    uris, given = [f"{options.path}/{paths.decode(file.path)}" for file in new], options.storage_options
+    if not backend_of(spark).is_native:  # Spark Connect ignores the option about patterns, and secrets stay in the client
         from bayou.spark.portable.scan.sources import literal  # noqa: PLC0415  (classic sessions need none of it)
 
-        uris = [literal(uri) for uri in uris]
+        uris, given = [literal(uri) for uri in uris], {}
+    reader = spark.read.options(**with_options(given, Job.REWRITE), **_PLAIN_PATHS).schema(spark_schema(stored))
     rows = reader.parquet(*uris)
     pairs = zip(fields, stored, strict=True)
     columns = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
+import logging
 import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +17,7 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from pyspark.sql.types import StructType as SparkStructType
 
-from bayou.errors import failed
+from bayou.errors import DeltaError, failed, redact_uri
 from bayou.protocol.types.schema import parse_schema
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.backend import ENCRYPTION_FACTORY, WriteFailure, WrittenRows
@@ -27,6 +27,7 @@ from bayou.spark.portable.catalog import PortableCatalog, refusal
 from bayou.spark.portable.files import files_in, footers_in
 from bayou.spark.portable.lookups import PortableLookups
 from bayou.spark.portable.requests.installation import requests_of
+from bayou.spark.portable.scan.sources import literal
 from bayou.spark.portable.settings import SessionConf, pinned
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import parsed_text
@@ -45,11 +46,10 @@ if TYPE_CHECKING:
     from bayou.spark.catalog import Catalog, ParquetEntry
     from bayou.spark.text.parsed_expression import ParsedExpression
 
+_logger = logging.getLogger("bayou")
 _TIME_ZONE: Final = "spark.sql.session.timeZone"
 _REQUESTS: Final = 8
 """So many requests about schemas run at once."""
-_IN_PATTERNS: Final = re.compile(r"[\\*?\[\]{}]")
-"""The characters with a meaning in the patterns for which Spark takes each path."""
 _NO_JVM: Final = "this operation"
 _NOT_CREATED: Final = ("Mkdirs failed", "Permission denied", "No space left", "AccessDenied", "Read-only file system")
 """Parts of a file system's messages about a file or a folder that it could not create."""
@@ -101,7 +101,16 @@ class PortableBackend:
         raise refusal(name)
 
     def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
-        """Nothing: the plan of a cached DataFrame names its version, so that no later version finds it."""
+        """Cache again the DataFrames whose tables have a new version. A failure is a warning: the rows are committed."""
+        del options
+        requests = requests_of(spark)
+        if requests is None:
+            return
+        try:
+            requests.renew_cached()
+        except (PySparkException, DeltaError) as error:
+            shown = redact_uri(log.table_uri)
+            _logger.warning("cached DataFrames may have old rows of %s: %s", shown, self.reason_of(error))
 
     def local_frame(self, spark: SparkSession, rows: pa.Table, schema_json: str) -> DataFrame:
         """Return a small Arrow table as a DataFrame, whose rows are part of each request."""
@@ -254,22 +263,28 @@ class PortableBackend:
         return None
 
     def parquet_schemas(self, spark: SparkSession, uris: Sequence[str], options: Mapping[str, str]) -> list[str | ValueError]:
-        """Return the schemas that Spark derives from the Parquet types of files, in one request for each."""
-        with ThreadPoolExecutor(_REQUESTS, thread_name_prefix="bayou-schemas") as pool:
-            return list(pool.map(lambda uri: self._parquet_schema(spark, uri, options), uris))
+        """Return the schemas that Spark derives from the Parquet types of files, in one request for each.
 
-    def _parquet_schema(self, spark: SparkSession, uri: str, options: Mapping[str, str]) -> str | ValueError:
+        The server reads them with its own credentials: the options may be secrets.
+        """
+        del options
+        with ThreadPoolExecutor(_REQUESTS, thread_name_prefix="bayou-schemas") as pool:
+            return list(pool.map(lambda uri: self._parquet_schema(spark, uri), uris))
+
+    def _parquet_schema(self, spark: SparkSession, uri: str) -> str | ValueError:
         try:
-            path = _IN_PATTERNS.sub(r"\\\g<0>", uri)
             # No part of the path is the value of a partition.
-            return spark.read.options(**options, recursiveFileLookup="true").parquet(path).schema.json()
+            return spark.read.options(recursiveFileLookup="true").parquet(literal(uri)).schema.json()
         except PySparkException as error:
             return ValueError(self.reason_of(error))
 
     def write_files(self, frame: DataFrame, job: WriteJob) -> WrittenRows:
-        """Write the rows of a DataFrame as Parquet files into a new folder of the table, in one job."""
+        """Write the rows of a DataFrame as Parquet files into a new folder of the table, in one job.
+
+        The server writes with its own credentials. The job's settings of the file system may be secrets, so they are not sent.
+        """
         folder = f"{job.root}/b-{uuid.uuid4().hex}"
-        options = {**for_writer(job.options), **job.hadoop, **_WRITER_OPTIONS}
+        options = {**for_writer(job.options), **_WRITER_OPTIONS}
         settings = {**values(Job.WRITE), **({} if job.open_files is None else {_OPEN_FILES: str(job.open_files)})}
         observations = client.plan_of(frame).observations
         try:

@@ -9,6 +9,8 @@ from pyspark.errors import ParseException
 from pyspark.sql.types import StructType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
@@ -16,6 +18,14 @@ if TYPE_CHECKING:
 def client_of(spark: SparkSession) -> Any:
     """Return the client of a session, which sends its requests."""
     return cast("Any", spark).client
+
+
+def effective_settings(spark: SparkSession, names: Sequence[str]) -> dict[str, str | None]:
+    """Return settings with Spark's defaults, in one request. A setting that this Spark does not have is None."""
+    from pyspark.sql.connect import proto  # noqa: PLC0415  (it needs grpc)
+
+    operation = proto.ConfigRequest.Operation(get_option=proto.ConfigRequest.GetOption(keys=names))
+    return dict(client_of(spark).config(operation).pairs)
 
 
 def plan_of(frame: DataFrame) -> Any:

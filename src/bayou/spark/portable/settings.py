@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from pyspark.errors import PySparkException
-
-from bayou.spark.portable.client import client_of
+from bayou.spark.portable.client import client_of, effective_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -68,27 +66,17 @@ def pinned(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
 
 def _change(spark: SparkSession, pins: _Pins, wanted: Mapping[str, str]) -> list[str]:
     with pins.lock:
-        current = dict(spark.conf.getAll)
-        changed = []
-        for name, value in wanted.items():
-            # A setting without a value has Spark's default, which `get` returns if this Spark knows the setting.
-            known = current.get(name) if name in current else _default(spark, name)
-            if pins.users[name]:
-                pins.users[name] += 1
-                changed.append(name)
-            elif known is not None and known.lower() != value.lower():
-                pins.before[name] = current.get(name)
-                spark.conf.set(name, value)
-                pins.users[name] = 1
-                changed.append(name)
+        current = effective_settings(spark, list(wanted))
+        in_use = [name for name in wanted if pins.users[name]]
+        others = [name for name in wanted if name not in in_use and (current[name] or "").lower() != wanted[name].lower()]
+        others = [name for name in others if current[name] is not None]  # the rest is unknown to this Spark
+        stated = dict(spark.conf.getAll) if others else {}
+        for name in others:
+            pins.before[name] = stated.get(name)
+            spark.conf.set(name, wanted[name])
+        changed = [*in_use, *others]
+        pins.users.update(changed)
         return changed
-
-
-def _default(spark: SparkSession, name: str) -> str | None:
-    try:
-        return spark.conf.get(name)
-    except PySparkException:  # this Spark does not have the setting
-        return None
 
 
 def _restore(spark: SparkSession, pins: _Pins, changed: list[str]) -> None:
