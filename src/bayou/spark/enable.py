@@ -58,17 +58,20 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     Nothing of PySpark is replaced. If delta-spark's JAR is on the session, `format("delta")` stays delta-spark's, and bayou's own
     functions work as well.
 
+    On a session of Spark Connect, bayou works in the client, and changes nothing but the requests that this session sends. There it
+    works for tables by path: docs/connect.md says how far.
+
     The first call in an application takes about 0.4 s, most of which Spark would otherwise spend on its first query. The first call
     on a machine also compiles the adapters, which takes some seconds.
 
     Args:
-        spark: a running classic session, or a builder, whose `getOrCreate()` is then called.
+        spark: a running session, or a builder, whose `getOrCreate()` is then called.
 
     Returns:
         The same session, or that of the builder.
 
     Raises:
-        SessionError: it is a Spark Connect session, the session was stopped, or the Java adapters cannot be compiled on it.
+        SessionError: the session was stopped, or the Java adapters cannot be compiled on it.
         ArgumentTypeError: it is neither a session nor a builder.
 
     Examples:
@@ -80,7 +83,12 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
 
         follow_writes(_compact_after)
         enable_connect(session)
-        return session
+    else:
+        _enable_classic(session)
+    return session
+
+
+def _enable_classic(session: SparkSession) -> None:
     _quiet_py4j()
     jvm = Jvm.of(session)
     callbacks.start(jvm)
@@ -103,9 +111,8 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
             "CREATE TABLE, INSERT, ALTER TABLE and DataFrame writers by name do not, and partitioned tables by name are refused. "
             "Next: use bayou.write, bayou.DeltaTable and paths, or give that catalog a name of its own and leave "
             "spark.sql.catalog.spark_catalog unset.",
-            stacklevel=3,
+            stacklevel=4,
         )
-    return session
 
 
 def _quiet_py4j() -> None:
@@ -127,11 +134,11 @@ def _set_callbacks(jvm: Jvm, adapters: Adapters) -> None:
         adapters.set_static("bayou.Functions", "body", BiFunction(jvm, _Late(lambda: _functions(jvm))))
     adapters.set_static("bayou.DeltaTable", "inserter", BiConsumer(jvm, _Late(lambda: _inserter(jvm))))
     if adapters.missing:
-        warnings.warn(adapters.what_is_missing(), stacklevel=4)
+        warnings.warn(adapters.what_is_missing(), stacklevel=5)
     if has_delta_spark(jvm):
         _logger.warning(
             "delta-spark is on this session: format('delta') stays delta-spark's. bayou.read, bayou.write and "
-            "bayou.DeltaTable work beside it."
+            "bayou.DeltaTable work as well."
         )
 
 

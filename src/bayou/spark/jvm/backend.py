@@ -266,4 +266,5 @@ def backend_of(spark: SparkSession) -> NativeBackend:
 
 def backend_of_jvm(jvm: Jvm) -> NativeBackend:
     """Return the implementation for a JVM."""
-    return _backends.setdefault(jvm, NativeBackend(jvm))
+    found = _backends.get(jvm)
+    return found if found is not None else _backends.setdefault(jvm, NativeBackend(jvm))

@@ -66,7 +66,7 @@ def references_in(sql: Any, rows: Callable[[Mapping[str, str]], DataFrame]) -> l
             continue
         if kept:
             raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-text", statement=kept, path=table.path, features=("Spark Connect",))
-        options = {"path": table.path, **_travel(table.travel, text, sql)}
+        options = {"path": table.path, **_travel(table.travel)}
         alias = (
             None if _has_alias(found, table.end) or _is_bare(found, table) else table.path.rstrip("/").rpartition("/")[2] or "table"
         )
@@ -96,7 +96,7 @@ def _is_bare(found: Sequence[Word], table: TableReference) -> bool:
     return bool(before) and before[-1].text.upper() == "TABLE"
 
 
-def _travel(travel: TimeTravel | None, text: str, sql: Any) -> dict[str, str]:
+def _travel(travel: TimeTravel | None) -> dict[str, str]:
     """Return the reader's option of a clause of time travel, whose value is a literal."""
     if travel is None:
         return {}
@@ -108,6 +108,5 @@ def _travel(travel: TimeTravel | None, text: str, sql: Any) -> dict[str, str]:
         return {option: string_of(written[1], Dialect())}
     if travel.kind == "version" and travel.value.text.strip().isdecimal():
         return {option: travel.value.text.strip()}
-    del text, sql
     what = f"{travel.kind.upper()} AS OF {travel.value.text}"
     raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",))

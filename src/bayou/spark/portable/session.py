@@ -45,7 +45,7 @@ def has_own_delta(spark: SparkSession) -> bool:
             if known:
                 _logger.warning(
                     "The Spark Connect server has a data source delta of its own: format('delta') and names of tables stay the "
-                    "server's. bayou.read, bayou.write and bayou.DeltaTable work beside it."
+                    "server's. bayou.read, bayou.write and bayou.DeltaTable work as well."
                 )
         return known
 

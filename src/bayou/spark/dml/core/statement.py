@@ -115,7 +115,7 @@ class NewColumns(ValuePlaces, Protocol):
         """
         ...
 
-    def selected(self, frame: DataFrame, beside: Sequence[Column] = ()) -> DataFrame:
+    def selected(self, frame: DataFrame, more: Sequence[Column] = ()) -> DataFrame:
         """Return a DataFrame with these columns, and further ones after them."""
         ...
 

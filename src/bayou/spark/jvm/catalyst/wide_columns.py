@@ -56,7 +56,7 @@ class ChosenColumns:
         self._places.append([*(place for pair in branches for place in pair), value])
         self._names.append(name)
 
-    def selected(self, frame: DataFrame, beside: Sequence[Column] = ()) -> DataFrame:
+    def selected(self, frame: DataFrame, more: Sequence[Column] = ()) -> DataFrame:
         """Return a DataFrame with these columns, and further ones after them."""
         java_items = self._jvm.static("java.util.ArrayList")()
         for item in self._lists:
@@ -65,7 +65,7 @@ class ChosenColumns:
             else:
                 java_items.addAll(item.java)
         made = self._jvm.static(ADAPTER).chosen(json.dumps(self._places), java_items, json.dumps(self._names))
-        for column in beside:
+        for column in more:
             made.add(nodes.expression(self._jvm, self._spark, column))
         plan = analyzed_plan(frame)
         return ExpressionList(self._jvm, made).selected(self._spark, plan)

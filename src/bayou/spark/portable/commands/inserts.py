@@ -11,7 +11,9 @@ from bayou.errors import failed
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.text.expressions import read_expression
+from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import Name, Operation, UnreadableTextError
+from bayou.spark.types.types import sql_type
 from bayou.spark.write.inserts import InsertStatement, insert
 from bayou.storage import qualify
 
@@ -105,22 +107,17 @@ def _in_partition(application: Application, rows: DataFrame, statement: Insert, 
         )
     rest = statement.columns or tuple(name for name in snapshot.schema.names if name.lower() not in names)
     named = rows if statement.by_name else _named(rows, rest, table)
-    values = {name: f"CAST({value} AS {types[name.lower()]})" for name, value in static.items()}
+    values = {name: f"CAST({value} AS {sql_type(types[name.lower()])})" for name, value in static.items()}
     condition = " AND ".join(f"{quoted_name(name)} <=> {value}" for name, value in values.items())
     return named.select("*", *(F.expr(value).alias(name) for name, value in static.items())), condition
 
 
 def _parts(text: str) -> list[str]:
-    """Split a PARTITION clause at its commas. Its values are literals without commas outside of quotes."""
-    found, depth, start, quote = [], 0, 0, ""
-    for place, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"`":
-            quote = character
-        elif character in "()":
-            depth += 1 if character == "(" else -1
-        elif character == "," and not depth:
-            found.append(text[start:place].strip())
-            start = place + 1
+    """Split a PARTITION clause at its commas outside of parentheses."""
+    found, depth, start = [], 0, 0
+    for word in words(text):
+        depth += (word.text == "(") - (word.text == ")")
+        if word.text == "," and not depth:
+            found.append(text[start : word.start].strip())
+            start = word.end
     return [*found, text[start:].strip()]

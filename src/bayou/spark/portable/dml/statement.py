@@ -188,9 +188,9 @@ class PortableColumns:
             column = F.when(self._values[condition], self._values[new]).otherwise(column)
         self._columns.append(column.alias(name))
 
-    def selected(self, frame: DataFrame, beside: Sequence[Column] = ()) -> DataFrame:
+    def selected(self, frame: DataFrame, more: Sequence[Column] = ()) -> DataFrame:
         """Return a DataFrame with these columns, and further ones after them."""
-        return frame.select(*self._columns, *beside)
+        return frame.select(*self._columns, *more)
 
 
 def named(frame: DataFrame, name: tuple[str, ...]) -> DataFrame:

@@ -100,7 +100,7 @@ class Writer:
         if self._rewrites or merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
             parts.append((Kind.NOT_MATCHED_BY_SOURCE, merge.unmatched(self._files, with_ids=with_ids)))
         rows = [
-            self._columns.of_table(joined.where(condition), self._with(kind, Action.UPDATE), self._beside_table())
+            self._columns.of_table(joined.where(condition), self._with(kind, Action.UPDATE), self._more_of_table())
             for kind, joined in parts
         ]
         return reduce(DataFrame.union, rows)
@@ -110,13 +110,13 @@ class Writer:
         merge = self._merge
         inserts = self._with(Kind.NOT_MATCHED, Action.INSERT)
         rows = merge.new(self._files_with_matches).where(F.col(ACTION) >= 0)
-        beside = [] if self._ids is None else [*self._ids.of_new_rows()]
+        more = [] if self._ids is None else [*self._ids.of_new_rows()]
         if self.feeds:
             schema = readable_schema(merge.resolution.schema)
-            beside.append(F.lit(int(RowAction.INSERTED)).alias(ROW_ACTION))
+            more.append(F.lit(int(RowAction.INSERTED)).alias(ROW_ACTION))
             before = ((schema.field(name), column) for name, column in self._auxiliary.before.items())
-            beside += nulls((field, column) for field, column in before if field is not None)
-        return self._columns.of_source(rows, inserts, beside)
+            more += nulls((field, column) for field, column in before if field is not None)
+        return self._columns.of_source(rows, inserts, more)
 
     @property
     def _files_with_matches(self) -> pa.Array:
@@ -142,7 +142,7 @@ class Writer:
         """The old values of the columns that the MERGE updates."""
         return self._columns.changed_by([each for each in self._merge.resolution.clauses if each.action is Action.UPDATE])
 
-    def _beside_table(self) -> list[Column]:
+    def _more_of_table(self) -> list[Column]:
         """Return the auxiliary columns of rows of the table."""
         found = [] if self._ids is None else [*self._ids.columns(F.expr(is_one_of(self._updates)))]
         if not self.feeds:
