@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import gc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,10 +21,34 @@ def connect_session() -> Iterator[SparkSession]:
 
     with ConnectServer() as server:
         # The time zone of a session is the client's. The server of the tests is in UTC.
+        _resolve_reads_at_once()
         session = SparkSession.builder.remote(server.url).config("spark.sql.session.timeZone", "UTC").getOrCreate()
         yield session
         session.stop()
         _forget_open_sessions()
+
+
+def _resolve_reads_at_once() -> None:
+    """Make errors of reads and queries appear where the tests expect them.
+
+    A classic session resolves a DataFrame when the program makes it. One of Spark Connect does so when the program asks for its
+    schema or its rows.
+    """
+    from pyspark.sql.connect.readwriter import DataFrameReader
+    from pyspark.sql.connect.session import SparkSession
+
+    for kind, name in ((DataFrameReader, "load"), (DataFrameReader, "table"), (SparkSession, "sql"), (SparkSession, "table")):
+        setattr(kind, name, _resolved_at_once(getattr(kind, name)))
+
+
+def _resolved_at_once(method: Any) -> Any:
+    @functools.wraps(method)
+    def resolved(*arguments: Any, **options: Any) -> Any:
+        frame = method(*arguments, **options)
+        frame.schema  # noqa: B018  (which asks the server)
+        return frame
+
+    return resolved
 
 
 def _forget_open_sessions() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -21,6 +23,7 @@ from bayou.spark.portable.commands.sql_commands import run_sql
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.references import references_in
 from bayou.spark.portable.scan.carrier import lists_are_whole
+from bayou.spark.portable.scan.listed_files import ListedFiles
 from bayou.spark.portable.scan.rows import scan_frame
 from bayou.spark.portable.streams.sink import write_batches
 from bayou.spark.portable.text.filters import Table, predicate_of
@@ -31,7 +34,7 @@ from bayou.spark.read.reader import check_has_columns
 from bayou.spark.read.request import TableRequest, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -52,6 +55,7 @@ class TableAnswers:
         self._spark = spark
         self._frames: OrderedDict[tuple[object, ...], DataFrame] = OrderedDict()
         self._lock = threading.Lock()
+        self._of_request = threading.local()
 
     def read(self, read: proto.Read, conditions: Sequence[proto.Expression] = ()) -> DataFrame | None:
         """Return the rows of a Delta table, or None if the request is for the server.
@@ -113,7 +117,7 @@ class TableAnswers:
             options: the reader's options, with the path.
             conditions: filters on the rows. Files in which no row satisfies them may be left out.
         """
-        request, snapshot = resolve(self._application, self._spark, TableRequest.from_options(options))
+        request, snapshot = self._resolved(TableRequest.from_options(options))
         feed, positions = None, None
         if request.changes is not None:
             feed = changes_now(self._application, self._spark, snapshot, request.changes, request.storage_options)
@@ -130,7 +134,8 @@ class TableAnswers:
             frame = self._frames.get(key)
         if frame is None or not lists_are_whole(frame):
             if feed is None:
-                frame = scan_frame(self._spark, snapshot, positions, storage_options=request.storage_options)
+                files = ListedFiles(snapshot, name=request.partition or "")  # of a partition's folder, the snapshot has its files only
+                frame = scan_frame(self._spark, snapshot, positions, storage_options=request.storage_options, files=files)
             else:
                 frame = feed_frame(self._spark, feed, request.storage_options)
         with self._lock:
@@ -139,6 +144,25 @@ class TableAnswers:
             while len(self._frames) > _KEPT:
                 self._frames.popitem(last=False)
         return frame
+
+    @contextmanager
+    def of_one_version(self) -> Iterator[None]:
+        """Read one version of each table, as a query of a classic session does, whose parts are planned one after the other."""
+        outer, self._of_request.resolved = getattr(self._of_request, "resolved", None), {}
+        try:
+            yield
+        finally:
+            self._of_request.resolved = outer
+
+    def _resolved(self, request: TableRequest) -> tuple[TableRequest, Snapshot]:
+        known = getattr(self._of_request, "resolved", None)
+        if known is None:
+            return resolve(self._application, self._spark, request)
+        key = (request.path, request.version, request.timestamp, request.changes is None, *sorted(request.storage_options.items()))
+        if key not in known:
+            known[key] = resolve(self._application, self._spark, request)
+        resolved, snapshot = known[key]
+        return replace(request, path=resolved.path, version=resolved.version, timestamp=None, partition=resolved.partition), snapshot
 
     def _positions(self, snapshot: Snapshot, conditions: Sequence[proto.Expression]) -> pa.Array | None:
         """Return the files that may hold a row that satisfies all conditions; None for all files."""

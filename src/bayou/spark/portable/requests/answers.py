@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
@@ -38,6 +39,9 @@ class Answers(Protocol):
 
     def references(self, sql: proto.SQL) -> Sequence[Reference]:
         """The tables to replace in a SQL text. They do not overlap."""
+
+    def of_one_version(self) -> AbstractContextManager[None]:
+        """Around the calls for one request: a table has the same version in all of them."""
 
     def command(self, command: proto.Command) -> CommandAnswer | None:
         """Run a command, such as a write or a SQL statement, or return None if it is the server's.

@@ -163,7 +163,8 @@ class Rewriter:
         """Names for a request, which others may have when it is done."""
         pool = self.relations.aliases
         aliases = pool.take()
-        yield aliases
+        with self.relations.answers.of_one_version():
+            yield aliases
         if aliases.names:
             execution.when_done(lambda: pool.give_back(aliases))
         else:

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from pyspark.sql.connect import proto
 
+from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.portable.requests.execution import Execution, Recent
 from bayou.spark.portable.requests.responses import command_responses, with_original
 
@@ -35,6 +36,7 @@ class Stub:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
+    @raised_as_pyspark
     def ExecutePlan(self, request: proto.ExecutePlanRequest, **options: Any) -> Iterable[proto.ExecutePlanResponse]:
         """Run a query or a command. Errors of `Answers` are raised here, where the client does not try again."""
         return self._noted(self._responses(request, options))
@@ -61,6 +63,7 @@ class Stub:
         response: proto.InterruptResponse = self.inner.Interrupt(request, **options)
         return response
 
+    @raised_as_pyspark
     def AnalyzePlan(self, request: proto.AnalyzePlanRequest, **options: Any) -> proto.AnalyzePlanResponse:
         """Ask about a plan, such as for its schema."""
         rewriter = self._rewriter()
