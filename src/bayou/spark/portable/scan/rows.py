@@ -15,8 +15,9 @@ from bayou.protocol.types.schema import StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.scan.constants import Constants
 from bayou.spark.portable.scan.footers import FooterReader
+from bayou.spark.portable.scan.guards import BY_IDS, find_columns_by_ids
 from bayou.spark.portable.scan.listed_files import ListedFiles
-from bayou.spark.portable.scan.sources import find_columns_by_ids, source_of
+from bayou.spark.portable.scan.sources import source_of
 from bayou.spark.portable.scan.vectors import MOST_WORDS_IN_REQUEST, count_words, has_bit, with_bit
 from bayou.spark.scan.file_types import group_by_types, must_be_grouped
 from bayou.spark.scan.row_ids import BASE, BASE_VERSION, FILE, METADATA, RowIdColumns
@@ -134,7 +135,7 @@ class _Scan:
         source = source_of(self.spark, self.files, positions, self.storage_options)
         if self._by_id:
             find_columns_by_ids(self.spark)
-        rows = source.read(spark_schema(self._read_fields()))
+        rows = source.read(spark_schema(self._read_fields()), {BY_IDS: "true"} if self._by_id else {})
         metadata = self._metadata_name()
         number, row = source.number(metadata), F.col(f"{metadata}.row_index")
         constants = Constants(self.snapshot, number)

@@ -75,12 +75,27 @@ class Scratch:
         """
         self.store.put(self.prefix + name, data)
 
-    def has(self, name: str, size: int) -> bool:
-        """Whether a file exists and has a size in bytes."""
+    @property
+    def is_local(self) -> bool:
+        """Whether the folder is on a local file system."""
+        return self.store.local_path("x") is not None
+
+    def has(self, name: str, size: int, mark: object = None) -> bool:
+        """Whether a file exists and has a size in bytes, and a mark if one is given."""
         try:
+            if mark is not None:
+                return self.mark(name) == mark
             return self.store.size(self.prefix + name) == size
         except (DeltaError, OSError):
             return False
+
+    def mark(self, name: str) -> object:
+        """Return what differs between a file on a local disk and any file that replaces it. None in other stores."""
+        path = self.store.local_path(self.prefix + name)
+        if path is None:
+            return None
+        found = os.stat(path)  # noqa: PTH116  (saves a Path object)
+        return found.st_size, found.st_mtime_ns, found.st_ino
 
     def delete(self, *names: str) -> None:
         """Delete files, and on the local disk the folders that they leave empty. Ignore errors: others may have deleted them."""
