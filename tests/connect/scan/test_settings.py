@@ -12,9 +12,11 @@ from pyspark.errors import PySparkException
 from tests.support.tables.built import file_of
 
 import bayou
+from bayou.errors import SessionError
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.spark.portable.scan.guards import FIELD_IDS
+from bayou.spark.portable.scan.rows import scan_frame
 from bayou.testing.table_builder import TableBuilder
 
 if TYPE_CHECKING:
@@ -105,3 +107,67 @@ def test_rows_that_change_are_found_by_ids(spark: SparkSession, by_ids: str) -> 
     bayou.DeltaTable.forPath(spark, by_ids).update("id = 2", {"id": "20"})
     bayou.DeltaTable.forPath(spark, by_ids).delete("id = 3")
     assert sorted(row.id for row in spark.read.format("delta").load(by_ids).collect()) == [1, 20]
+
+
+CASE = "spark.sql.caseSensitive"
+
+
+@pytest.fixture
+def sensitive(spark: SparkSession) -> Iterator[None]:
+    """Names depend on case."""
+    spark.conf.set(CASE, "true")
+    yield
+    spark.conf.unset(CASE)
+
+
+@pytest.fixture
+def other_case(table_path: str) -> str:
+    """A table whose second file spells columns with other cases than the table. Ids 1 to 4."""
+    names = {"id": "long", "s": StructType((StructField("inner", "string"),))}
+    schema = StructType(tuple(StructField(name, kind) for name, kind in names.items()))
+    first = {"id": pa.array([1, 2], pa.int64()), "s": pa.array([{"inner": "a"}, {"inner": "b"}])}
+    second = {"ID": pa.array([3, 4], pa.int64()), "s": pa.array([{"Inner": "c"}, {"Inner": "d"}])}
+    TableBuilder(table_path).create(schema).commit(
+        file_of(table_path, "0.parquet", first), file_of(table_path, "1.parquet", second)
+    )
+    return table_path
+
+
+def test_names_of_other_cases_are_found(spark: SparkSession, other_case: str) -> None:
+    rows = spark.read.format("delta").load(other_case).select("id", "s.inner").collect()
+    assert sorted(map(tuple, rows)) == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+
+
+@pytest.mark.usefixtures("sensitive")
+def test_names_that_spark_would_not_find_are_an_error(spark: SparkSession, other_case: str) -> None:
+    with pytest.raises(SessionError, match=r"return NULL for the column id .* calls it ID"):
+        spark.read.format("delta").load(other_case).collect()
+    with pytest.raises(SessionError, match="column inner .* calls it Inner"):
+        scan_frame(spark, bayou.open(other_case).snapshot(), None, ["s"])
+    with pytest.raises(SessionError, match="calls it ID"):
+        bayou.DeltaTable.forPath(spark, other_case).delete("id = 1")
+
+
+@pytest.mark.usefixtures("sensitive")
+def test_a_case_sensitive_session_reads_files_with_the_names_of_the_table(spark: SparkSession, months: str) -> None:
+    assert spark.read.format("delta").load(months).where("month = 3").count() == 9
+    assert spark.read.format("delta").load(months).count() == 116
+
+
+@pytest.mark.parametrize("statement", [True, False])
+def test_a_session_that_becomes_case_sensitive_is_noticed(spark: SparkSession, other_case: str, *, statement: bool) -> None:
+    followed = spark.read.format("delta").load(other_case)
+    fixed = scan_frame(spark, bayou.open(other_case).snapshot())
+    assert followed.count() == fixed.count() == 4
+    if statement:
+        spark.sql(f"SET {CASE} = true")
+    else:
+        spark.conf.set(CASE, "true")
+    try:
+        with pytest.raises(SessionError, match="calls it ID"):
+            followed.collect()
+        with pytest.raises(PySparkException, match="(?i)make it again"):
+            fixed.where("id > 0").collect()
+    finally:
+        spark.conf.unset(CASE)
+    assert followed.count() == 4

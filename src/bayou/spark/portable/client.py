@@ -21,7 +21,7 @@ def client_of(spark: SparkSession) -> Any:
 
 
 def effective_settings(spark: SparkSession, names: Sequence[str]) -> dict[str, str | None]:
-    """Return settings with Spark's defaults, in one request. A setting that this Spark does not have is None."""
+    """Return settings with Spark's defaults, in one request. A setting that is not set and that Spark does not have is None."""
     from pyspark.sql.connect import proto  # noqa: PLC0415  (it needs grpc)
 
     operation = proto.ConfigRequest.Operation(get_option=proto.ConfigRequest.GetOption(keys=names))

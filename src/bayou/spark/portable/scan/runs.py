@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _MOST: Final = 1_000
 """So many operations are remembered. Those of which no end is seen, such as of a stream that nobody reads, do not pile up."""
+_CASE: Final = "spark.sql.casesensitive"
 _making: Final = threading.Lock()
 
 
@@ -74,11 +75,13 @@ class Runs:
     Attributes:
         inner: the client's own stub.
         watchers: what watches the operations, by a name.
+        case_changes: how often the client changed whether names depend on case, or may have done so.
     """
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
         self.watchers: dict[str, Watcher] = {}
+        self.case_changes = 0
         self._lock = threading.Lock()
         self._open: OrderedDict[str, _Run] = OrderedDict()
 
@@ -104,10 +107,22 @@ class Runs:
             self._drop(request.operation_id)
         return response
 
+    def Config(self, request: proto.ConfigRequest, **options: Any) -> proto.ConfigResponse:
+        """Read or change settings of the session."""
+        response: proto.ConfigResponse = self.inner.Config(request, **options)
+        operation = request.operation
+        changed = [pair.key for pair in operation.set.pairs] + list(operation.unset.keys)
+        self.case_changes += any(name.lower() == _CASE for name in changed)
+        return response
+
     def _begun(self, request: proto.ExecutePlanRequest) -> _Run | None:
         plan = opened_plan(request.plan)
         if plan is None:
             return None
+        if plan.WhichOneof("op_type") == "command" and plan.command.WhichOneof("command_type") == "sql_command":
+            statement = plan.command.sql_command
+            texts = (statement.sql, statement.input.sql.query, statement.input.with_relations.root.sql.query)
+            self.case_changes += any(_CASE in text.lower() for text in texts)
         watches: list[Watch] = []
         try:
             for watcher in list(self.watchers.values()):
@@ -162,6 +177,11 @@ def watch(spark: SparkSession, name: str, watcher: Watcher) -> None:
     runs = _runs_of(client_of(spark))
     with _making:
         runs.watchers.setdefault(name, watcher)
+
+
+def case_changes(spark: SparkSession) -> int:
+    """Return how often the client of a session may have changed whether names depend on case, since the first call."""
+    return _runs_of(client_of(spark)).case_changes
 
 
 def _runs_of(client: Any) -> Runs:

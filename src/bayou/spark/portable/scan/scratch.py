@@ -117,18 +117,20 @@ class Scratch:
                     folder.rmdir()
 
 
-def scratch_of(spark: SparkSession, snapshot: Snapshot, storage_options: Mapping[str, str] | None = None) -> Scratch | None:
+def scratch_of(
+    spark: SparkSession, snapshot: Snapshot, storage_options: Mapping[str, str] | None = None, given: str = ""
+) -> Scratch | None:
     """Return a folder for the lists of a table's files; None if client and server share none.
 
     The first call for a folder runs one query, later calls on the same session run none.
 
     Args:
         storage_options: credentials for the folder of `spark.bayou.scratch`.
+        given: that folder, or an empty string.
 
     Raises:
         SessionError: the folder of `spark.bayou.scratch` cannot be used.
     """
-    given = spark.conf.get(SETTING, "")
     if given:
         place = qualify(given)
         scratch = Scratch(place.uri, open_store(place, storage_options))

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.spark.portable.scan.carrier import Carrier
     from bayou.spark.portable.scan.listed_files import ListedFiles
+    from bayou.spark.portable.scan.session_settings import ScanSettings
 
 MOST_PATHS: Final = 1000
 """The most files of a scan without a list. Spark looks at each path whenever it analyses the query."""
-_IGNORES_LISTS: Final = "spark.sql.streaming.fileStreamSink.ignoreMetadata"
 _OF_PATTERNS: Final = re.compile(r"[{}\[\]*?\\]")
 _METADATA_FIELDS: Final = StructType(
     [
@@ -84,7 +84,11 @@ class Source(Protocol):
 
 
 def source_of(
-    spark: SparkSession, files: ListedFiles, positions: pa.Array | None, storage_options: Mapping[str, str] | None
+    spark: SparkSession,
+    files: ListedFiles,
+    positions: pa.Array | None,
+    storage_options: Mapping[str, str] | None,
+    settings: ScanSettings,
 ) -> Source:
     """Return how Spark gets some files of a table.
 
@@ -95,10 +99,9 @@ def source_of(
             makes Spark ignore lists.
     """
     snapshot = files.snapshot
-    if str(spark.conf.get(_IGNORES_LISTS, "false")).lower() == "true":
-        raise failed("file-lists-ignored", at=snapshot, setting=_IGNORES_LISTS)
+    settings.check_lists(snapshot)
     count = files.count
-    scratch = scratch_of(spark, snapshot, storage_options)
+    scratch = scratch_of(spark, snapshot, storage_options, settings.scratch)
     if scratch is None:
         return _Paths(spark, files, positions)
     if positions is None:
