@@ -205,7 +205,6 @@ def _delete_all() -> None:
     for process, scratch, names in list(_all.values()):
         if process == os.getpid():  # a fork leaves the lists to the process that wrote them
             scratch.delete(*names)
-            scratch.close()
 
 
 atexit.register(_delete_all)

@@ -15,6 +15,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import failed
+from bayou.spark.pinned_settings import Job, values
 from bayou.spark.portable.requests.messages import replace_relations
 from bayou.spark.portable.scan.carrier import carrier_in
 from bayou.spark.portable.scan.runs import watch
@@ -22,6 +23,8 @@ from bayou.spark.portable.scan.scratch import SETTING
 from bayou.spark.portable.settings import pinned
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import SparkSession
     from pyspark.sql.connect import proto
 
@@ -34,6 +37,8 @@ FIELD_IDS: Final = {
 """Settings of scans that find columns by Parquet field ids. Spark Connect passes them on from no option of a reader."""
 BY_IDS: Final = "bayoucolumnsbyids"
 """The reader's option that says so. Spark itself ignores it."""
+REWRITES: Final = "bayourewrites"
+"""The reader's option of rows that are rewritten, or that a check depends on. The settings of `Job.REWRITE` are set for them."""
 _CREATES_VIEW: Final = re.compile(r"\bview\b", re.IGNORECASE)
 
 
@@ -44,7 +49,16 @@ def guard_lists(spark: SparkSession) -> None:
 
 def find_columns_by_ids(spark: SparkSession) -> None:
     """Let operations of a session that read with the option `BY_IDS` match columns by Parquet field ids."""
-    watch(spark, "field ids", _FieldIds(spark))
+    watch(spark, BY_IDS, _Settings(spark, BY_IDS, FIELD_IDS))
+
+
+def read_as_stored(spark: SparkSession) -> None:
+    """Let operations of a session that read with the option `REWRITES` read values as the files have them.
+
+    Names of columns are the caller's: the setting that makes them depend on case would change what the program's expressions mean.
+    """
+    settings = {name: value for name, value in values(Job.REWRITE).items() if name != "spark.sql.caseSensitive"}
+    watch(spark, REWRITES, _Settings(spark, REWRITES, settings))
 
 
 class _Lists:
@@ -75,11 +89,14 @@ class _WholeLists:
         self._carriers = []
 
 
-class _FieldIds:
-    """Views are kept by the server, so that a request that reads one names it only."""
+class _Settings:
+    """Sets settings for operations that read with an option.
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
+    Views are kept by the server, so that a request that reads one names it only.
+    """
+
+    def __init__(self, spark: SparkSession, option: str, settings: Mapping[str, str]) -> None:
+        self._spark, self._option, self._settings = spark, option, settings
         self._views: set[str] = set()
         self._is_everywhere = False
 
@@ -88,7 +105,7 @@ class _FieldIds:
 
         def note(relation: proto.Relation) -> bool:
             nonlocal is_needed
-            is_needed = is_needed or _has_option(relation)
+            is_needed = is_needed or _has_option(relation, self._option)
             texts.append(_text(relation))
             return False
 
@@ -102,7 +119,7 @@ class _FieldIds:
             return None
         if command is not None:
             self._note_view(command, shown)
-        return _Pinned(self._spark)
+        return _Pinned(self._spark, self._settings)
 
     def _note_view(self, command: proto.Command, shown: str) -> None:
         kind = command.WhichOneof("command_type")
@@ -113,9 +130,9 @@ class _FieldIds:
 
 
 class _Pinned:
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, settings: Mapping[str, str]) -> None:
         self._stack = contextlib.ExitStack()
-        self._stack.enter_context(pinned(spark, FIELD_IDS))
+        self._stack.enter_context(pinned(spark, settings))
 
     def end(self) -> None:
         pass
@@ -134,9 +151,9 @@ def _paths(relation: proto.Relation) -> list[str]:
     return [] if source is None else list(source.paths)
 
 
-def _has_option(relation: proto.Relation) -> bool:
+def _has_option(relation: proto.Relation, option: str) -> bool:
     source = _source(relation)
-    return source is not None and any(name.lower() == BY_IDS for name in source.options)
+    return source is not None and any(name.lower() == option for name in source.options)
 
 
 def _text(relation: proto.Relation) -> str:

@@ -15,7 +15,7 @@ from bayou.protocol.types.schema import StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.scan.constants import Constants
 from bayou.spark.portable.scan.footers import FooterReader
-from bayou.spark.portable.scan.guards import BY_IDS, find_columns_by_ids
+from bayou.spark.portable.scan.guards import BY_IDS, REWRITES, find_columns_by_ids, read_as_stored
 from bayou.spark.portable.scan.listed_files import ListedFiles
 from bayou.spark.portable.scan.session_settings import ScanSettings
 from bayou.spark.portable.scan.sources import source_of
@@ -57,6 +57,7 @@ def scan_frame(
     with_numbers: bool = False,
     with_metadata: bool = False,
     with_ids: bool = False,
+    rewrites: bool = False,
     constants: Mapping[str, pa.Array] | None = None,
     storage_options: Mapping[str, str] | None = None,
     files: ListedFiles | None = None,
@@ -75,6 +76,7 @@ def scan_frame(
         with_metadata: whether to add `METADATA` with all fields of Spark's `_metadata`. Its `file_modification_time` is that of
             the log. Spark's own `_metadata` stays available too, but its `file_modification_time` is a number of the file.
         with_ids: whether to add the stored columns of row ids, their constants, and `METADATA`, for `RowIdColumns.known`.
+        rewrites: whether the rows are written again, or a check depends on them, so that no setting changes their values.
         constants: further columns by their names: an int32 or int64 for each of the files, in the order of `positions`.
         storage_options: credentials for this process to read deletion vectors and footers. They are not sent to Spark.
         files: other files to read instead of the snapshot's. Positions are then those in this list. They have no partition values.
@@ -90,7 +92,7 @@ def scan_frame(
     chosen = None if positions is None else positions.cast(pa.int64())
     of_files = {name: _by_file(listed, chosen, values) for name, values in (constants or {}).items()}
     settings, options = ScanSettings.of(spark), dict(storage_options or {})
-    scan = _Scan(spark, snapshot, listed, wanted, with_numbers, with_metadata, ids, of_files, settings, options)
+    scan = _Scan(spark, snapshot, listed, wanted, with_numbers, with_metadata, ids, of_files, settings, rewrites, options)
     scan.check_names(chosen)
     # Asking for the version is a request to the server, so it comes last.
     if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
@@ -130,15 +132,21 @@ class _Scan:
     ids: RowIdColumns | None
     constants: Mapping[str, pa.Array]
     settings: ScanSettings
+    rewrites: bool
     storage_options: Mapping[str, str] = field(repr=False)
     stored: Mapping[str, StructField] | None = None
     """The columns as the files hold them, by physical name; None if they hold the table's types."""
 
     def frame(self, positions: pa.Array | None) -> DataFrame:
         source = source_of(self.spark, self.files, positions, self.storage_options, self.settings)
+        marks = {}
         if self._by_id:
             find_columns_by_ids(self.spark)
-        rows = source.read(spark_schema(self._read_fields()), {BY_IDS: "true"} if self._by_id else {})
+            marks[BY_IDS] = "true"
+        if self.rewrites:
+            read_as_stored(self.spark)
+            marks[REWRITES] = "true"
+        rows = source.read(spark_schema(self._read_fields()), marks)
         metadata = self._metadata_name()
         number, row = source.number(metadata), F.col(f"{metadata}.row_index")
         constants = Constants(self.snapshot, number)
