@@ -34,6 +34,13 @@ scratch-not-shared SessionError
 file-lists-ignored SessionError
     The setting {setting} of this session is true, so Spark would not read the list of the table's files.
     Next: Unset it with spark.conf.unset({setting!r}).
+column-case-differs SessionError
+    The setting {setting} of this session is true, so Spark would return NULL for the column {column} of the rows in {file}, which
+    calls it {found}.
+    Next: Set it to false with spark.conf.set({setting!r}, "false").
+file-list-changed SessionError
+    While the query ran, another program changed or deleted the list of the table's files in {folder}, so rows may be missing.
+    Next: Run the query again; if it fails again, set {setting} to a folder that no other program changes.
 file-not-in-list DataFileNotFoundError
     Spark read a file that is not in the list of the table's files, because the list is missing or another list replaced it.
     Next: Run the query again on a new DataFrame; if it fails again, set {setting} to a folder that no other program changes.

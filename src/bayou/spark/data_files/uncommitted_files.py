@@ -7,12 +7,12 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from bayou.errors import SessionError
+from bayou.errors import DeltaError
 from bayou.log.commit.outcomes import Committed
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 from bayou.spark.session.progress import committed, phase
-from bayou.storage import qualify
+from bayou.storage import delete_many, open_store, qualify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -75,9 +75,11 @@ class UncommittedFiles:
                     os.remove(os.path.join(self._root.local, path))  # noqa: PTH107, PTH118  (the parts are not Path objects)
             return
         jvm = Jvm.running()
-        if paths and jvm is not None:
-            with contextlib.suppress(HadoopError, SessionError):
+        with contextlib.suppress(HadoopError, DeltaError, OSError):
+            if paths and jvm is not None:
                 HadoopFiles.of(jvm, self._root.uri, self._options).delete_all([f"{self._root.uri}/{path}" for path in paths])
+            elif paths:  # a client of Spark Connect uses its own store
+                delete_many(open_store(self._root, self._options), list(paths))
 
     def commit(
         self,

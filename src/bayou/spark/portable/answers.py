@@ -25,6 +25,7 @@ from bayou.spark.portable.references import references_in
 from bayou.spark.portable.scan.carrier import lists_are_whole
 from bayou.spark.portable.scan.listed_files import ListedFiles
 from bayou.spark.portable.scan.rows import scan_frame
+from bayou.spark.portable.scan.runs import case_changes
 from bayou.spark.portable.streams.sink import write_batches
 from bayou.spark.portable.text.filters import Table, predicate_of
 from bayou.spark.portable.text.protobufs import expression_of
@@ -126,6 +127,7 @@ class TableAnswers:
             positions = self._positions(snapshot, conditions)
         key = (
             feed,
+            case_changes(self._spark),
             *(snapshot.table_uri, snapshot.version, snapshot.metadata.id, request.partition),
             *sorted(request.storage_options.items()),
             None if positions is None else positions.buffers()[1].to_pybytes(),

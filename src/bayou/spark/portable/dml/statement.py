@@ -76,6 +76,7 @@ class PortableStatement:
             [each.name for each in fields],
             with_numbers=chosen.with_files or chosen.with_numbers,
             with_ids=chosen.ids is not None,
+            rewrites=True,
             storage_options=target.options,
         )
         declared = declared_chars((each, each.name) for each in fields)

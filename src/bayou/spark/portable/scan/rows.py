@@ -15,8 +15,10 @@ from bayou.protocol.types.schema import StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.scan.constants import Constants
 from bayou.spark.portable.scan.footers import FooterReader
+from bayou.spark.portable.scan.guards import BY_IDS, REWRITES, find_columns_by_ids, read_as_stored
 from bayou.spark.portable.scan.listed_files import ListedFiles
-from bayou.spark.portable.scan.sources import find_columns_by_ids, source_of
+from bayou.spark.portable.scan.session_settings import ScanSettings
+from bayou.spark.portable.scan.sources import source_of
 from bayou.spark.portable.scan.vectors import MOST_WORDS_IN_REQUEST, count_words, has_bit, with_bit
 from bayou.spark.scan.file_types import group_by_types, must_be_grouped
 from bayou.spark.scan.row_ids import BASE, BASE_VERSION, FILE, METADATA, RowIdColumns
@@ -55,6 +57,7 @@ def scan_frame(
     with_numbers: bool = False,
     with_metadata: bool = False,
     with_ids: bool = False,
+    rewrites: bool = False,
     constants: Mapping[str, pa.Array] | None = None,
     storage_options: Mapping[str, str] | None = None,
     files: ListedFiles | None = None,
@@ -73,6 +76,7 @@ def scan_frame(
         with_metadata: whether to add `METADATA` with all fields of Spark's `_metadata`. Its `file_modification_time` is that of
             the log. Spark's own `_metadata` stays available too, but its `file_modification_time` is a number of the file.
         with_ids: whether to add the stored columns of row ids, their constants, and `METADATA`, for `RowIdColumns.known`.
+        rewrites: whether the rows are written again, or a check depends on them, so that no setting changes their values.
         constants: further columns by their names: an int32 or int64 for each of the files, in the order of `positions`.
         storage_options: credentials for this process to read deletion vectors and footers. They are not sent to Spark.
         files: other files to read instead of the snapshot's. Positions are then those in this list. They have no partition values.
@@ -87,8 +91,9 @@ def scan_frame(
     ids = RowIdColumns.of(snapshot) if with_ids else None
     chosen = None if positions is None else positions.cast(pa.int64())
     of_files = {name: _by_file(listed, chosen, values) for name, values in (constants or {}).items()}
-    scan = _Scan(spark, snapshot, listed, wanted, with_numbers, with_metadata, ids, of_files, dict(storage_options or {}))
-    scan.check_names()
+    settings, options = ScanSettings.of(spark), dict(storage_options or {})
+    scan = _Scan(spark, snapshot, listed, wanted, with_numbers, with_metadata, ids, of_files, settings, rewrites, options)
+    scan.check_names(chosen)
     # Asking for the version is a request to the server, so it comes last.
     if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
         return scan.by_stored_types(chosen)
@@ -126,20 +131,28 @@ class _Scan:
     with_metadata: bool
     ids: RowIdColumns | None
     constants: Mapping[str, pa.Array]
+    settings: ScanSettings
+    rewrites: bool
     storage_options: Mapping[str, str] = field(repr=False)
     stored: Mapping[str, StructField] | None = None
     """The columns as the files hold them, by physical name; None if they hold the table's types."""
 
     def frame(self, positions: pa.Array | None) -> DataFrame:
-        source = source_of(self.spark, self.files, positions, self.storage_options)
+        source = source_of(self.spark, self.files, positions, self.storage_options, self.settings)
+        marks = {}
         if self._by_id:
             find_columns_by_ids(self.spark)
-        rows = source.read(spark_schema(self._read_fields()))
+            marks[BY_IDS] = "true"
+        if self.rewrites:
+            read_as_stored(self.spark)
+            marks[REWRITES] = "true"
+        rows = source.read(spark_schema(self._read_fields()), marks)
         metadata = self._metadata_name()
         number, row = source.number(metadata), F.col(f"{metadata}.row_index")
         constants = Constants(self.snapshot, number)
         # Also a query that needs no constant of its files must fail for a file of another list.
         known = number >= F.lit(0) if source.chosen is None else constants.is_among(source.chosen, self.files.count)
+        known = known & self.settings.condition()
         condition = known
         vectors = source.vectors(self.storage_options)
         in_request = count_words(vectors) <= MOST_WORDS_IN_REQUEST
@@ -156,7 +169,7 @@ class _Scan:
         """Return the union of a scan for each group of files with the same types, each cast to the table's types."""
         everything = pa.array(np.arange(self.files.count)) if positions is None else positions
         files = self.files.facts(["path", "size"])
-        fields = stored_fields(self._physical(f) for f in self.wanted if f.name not in self.snapshot.partition_columns)
+        fields = self._stored_fields()
         footers = FooterReader(self.snapshot, self.storage_options)
         groups = group_by_types(files, self.snapshot.table_uri, everything, fields, footers) or [(everything, tuple(fields))]
         frames = [replace(self, stored={f.name: f for f in stored}).frame(chosen) for chosen, stored in groups]
@@ -165,8 +178,8 @@ class _Scan:
             rows = rows.union(each)
         return rows
 
-    def check_names(self) -> None:
-        """Raise UnsupportedFeatureError if a column has the name of an auxiliary one."""
+    def check_names(self, positions: pa.Array | None) -> None:
+        """Raise UnsupportedFeatureError if a column has the name of an auxiliary one, and SessionError if Spark cannot find one."""
         taken = {FILE, METADATA, BASE, BASE_VERSION, _NUMBER, _ROW}
         for each in self.snapshot.schema.fields:
             if not taken.isdisjoint((each.name.lower(), each.physical_name.lower())):
@@ -177,6 +190,13 @@ class _Scan:
                     physical_name=each.physical_name,
                     features=(f"columns that are called {each.physical_name}",),
                 )
+
+        if not self._by_id:
+            footers = FooterReader(self.snapshot, self.storage_options)
+            self.settings.check_names(self.files, positions, self._stored_fields(), footers)
+
+    def _stored_fields(self) -> list[StructField]:
+        return stored_fields(self._physical(f) for f in self.wanted if f.name not in self.snapshot.partition_columns)
 
     @property
     def _by_id(self) -> bool:
