@@ -11,23 +11,19 @@ import itertools
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import failed, redact_uri
-from bayou.log.segment.time_travel import split_path
-from bayou.log.streaming.request.options import StreamOptions
-from bayou.log.streaming.source import StreamingSource
-from bayou.protocol.features.features import check_readable
 from bayou.protocol.types.schema import parse_schema, schema_to_json
 from bayou.spark.jvm.core.session import SessionConf, session_of, settings_of
 from bayou.spark.jvm.relations.streaming import stream_source
-from bayou.spark.read.request import is_table
-from bayou.spark.session.given_options import report_unknown_of_stream, storage_options_of
+from bayou.spark.session.given_options import report_unknown_of_stream
+from bayou.spark.streaming.opening import open_source
 from bayou.spark.streaming.stream_reader import Reading, StreamReader
-from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import incompatible, readable_schema
-from bayou.storage.paths import qualify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bayou.log.streaming.request.options import StreamOptions
+    from bayou.log.streaming.source import StreamingSource
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
 
@@ -73,23 +69,5 @@ def source_of(application: Application, options: Mapping[str, str], session: Jav
 def _opened(
     application: Application, options: Mapping[str, str], session: JavaObject, checkpoint: str | None = None
 ) -> tuple[StreamingSource, StreamOptions, dict[str, str]]:
-    options_in_lower_case = {name.lower(): value for name, value in options.items()}
-    if not options_in_lower_case.get("path", "").strip():
-        raise failed("read-path-missing", option="path")
-    _refuse_time_travel(options_in_lower_case["path"])
-    path, storage_options = qualify(options_in_lower_case["path"]).uri, storage_options_of(options)
-    stream_options = StreamOptions.from_options(options, path)
-    snapshot = application.snapshot(path, storage_options)
-    check_readable(snapshot.protocol, snapshot.table_uri, snapshot.version)
-    check_types(application, snapshot)
-    settings = settings_of(session_of(session))
-    log = application.logs.get(path, storage_options)
-    zone = SessionConf(session).time_zone  # not from `settings`, which lack the defaults
-    source = StreamingSource(log, snapshot, stream_options, time_zone=zone, settings=settings, source_path=checkpoint)
-    return source, stream_options, storage_options
-
-
-def _refuse_time_travel(path: str) -> None:
-    suffixed = split_path(path)
-    if suffixed is not None and not is_table(path):
-        raise failed("DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS/stream-path", table=suffixed.path)
+    zone = SessionConf(session).time_zone  # not from the settings, which lack the defaults
+    return open_source(application, options, settings_of(session_of(session)), zone, checkpoint)

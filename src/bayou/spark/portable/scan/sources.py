@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.spark.portable.scan.carrier import Carrier
     from bayou.spark.portable.scan.listed_files import ListedFiles
@@ -107,8 +108,7 @@ def source_of(
             makes Spark ignore lists.
     """
     snapshot = files.snapshot
-    if str(spark.conf.get(_IGNORES_LISTS, "false")).lower() == "true":
-        raise failed("file-lists-ignored", at=snapshot, setting=_IGNORES_LISTS)
+    check_lists_are_read(spark, snapshot)
     count = files.count
     scratch = scratch_of(spark, snapshot, storage_options)
     if scratch is None:
@@ -119,6 +119,12 @@ def source_of(
         chosen = None if len(positions) == count and _is_range(positions) else positions
         return _Listed(spark, files, carrier(scratch, files, None), None, chosen)
     return _Listed(spark, files, carrier(scratch, files, positions), positions)
+
+
+def check_lists_are_read(spark: SparkSession, snapshot: Snapshot) -> None:
+    """Raise SessionError if a setting of the session makes Spark ignore lists."""
+    if str(spark.conf.get(_IGNORES_LISTS, "false")).lower() == "true":
+        raise failed("file-lists-ignored", at=snapshot, setting=_IGNORES_LISTS)
 
 
 def _is_range(positions: pa.Array) -> bool:
