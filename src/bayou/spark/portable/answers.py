@@ -93,6 +93,7 @@ class TableAnswers:
             return write_to(self._application, self._spark, command.write_operation_v2)
         if kind == "write_stream_operation_start":
             write_batches(self._spark, command.write_stream_operation_start)
+            self._streams.before_start(command.write_stream_operation_start)
             return None
         if kind == "streaming_query_command":
             self._streams.catch_up(command.streaming_query_command)

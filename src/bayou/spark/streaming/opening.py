@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bayou.errors import failed
@@ -18,7 +19,24 @@ from bayou.storage.paths import qualify
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.session.application import Application
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSource:
+    """A table as the source of a stream.
+
+    Attributes:
+        snapshot: the latest version, whose schema the stream has.
+        options: the options of the stream.
+        storage_options: the options for the file system.
+    """
+
+    source: StreamingSource
+    snapshot: Snapshot
+    options: StreamOptions
+    storage_options: dict[str, str] = field(repr=False)
 
 
 def open_source(
@@ -27,8 +45,8 @@ def open_source(
     settings: Mapping[str, str],
     time_zone: str,
     source_path: str | None = None,
-) -> tuple[StreamingSource, StreamOptions, dict[str, str]]:
-    """Return the source at the latest version of the table, its options, and the options for the file system.
+) -> OpenedSource:
+    """Return the source at the latest version of the table.
 
     Args:
         options: the reader's options, with the path.
@@ -50,7 +68,7 @@ def open_source(
     check_types(application, snapshot)
     log = application.logs.get(path, storage_options)
     source = StreamingSource(log, snapshot, stream_options, time_zone=time_zone, settings=settings, source_path=source_path)
-    return source, stream_options, storage_options
+    return OpenedSource(source, snapshot, stream_options, storage_options)
 
 
 def _refuse_time_travel(path: str) -> None:

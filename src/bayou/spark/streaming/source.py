@@ -22,10 +22,9 @@ from bayou.spark.types.types import incompatible, readable_schema
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayou.log.streaming.request.options import StreamOptions
-    from bayou.log.streaming.source import StreamingSource
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
+    from bayou.spark.streaming.opening import OpenedSource
 
 _numbers: Final = itertools.count(1)
 
@@ -39,8 +38,7 @@ def schema_of(application: Application, options: Mapping[str, str], session: Jav
     Raises:
         DeltaError: the table does not exist or cannot be read, or an option is not valid for streams.
     """
-    source, _, _ = _opened(application, options, session)
-    schema = readable_schema(source.schema)
+    schema = readable_schema(_opened(application, options, session).source.schema)
     problems = [] if given is None else list(incompatible(parse_schema(given).fields, schema))
     if problems:
         raise failed("DELTA_READ_SOURCE_SCHEMA_CONFLICT", table=options.get("path"), differences="; ".join(problems))
@@ -56,11 +54,11 @@ def source_of(application: Application, options: Mapping[str, str], session: Jav
     Raises:
         DeltaError: as `schema_of`.
     """
-    source, stream_options, storage_options = _opened(application, options, session, checkpoint)
+    opened = _opened(application, options, session, checkpoint)
+    source = opened.source
     report_unknown_of_stream(options, source.table_uri)
-    reading = Reading(
-        application, session, source, next(_numbers), checkpoint, stream_options.with_event_time_order, storage_options
-    )
+    by_event_time = opened.options.with_event_time_order
+    reading = Reading(application, session, source, next(_numbers), checkpoint, by_event_time, opened.storage_options)
     name = f"DeltaSource[{redact_uri(source.table_uri)}]"
     schema = schema_to_json(readable_schema(source.schema))
     return stream_source(application.jvm, reading.number, name, schema, StreamReader(reading))
@@ -68,6 +66,6 @@ def source_of(application: Application, options: Mapping[str, str], session: Jav
 
 def _opened(
     application: Application, options: Mapping[str, str], session: JavaObject, checkpoint: str | None = None
-) -> tuple[StreamingSource, StreamOptions, dict[str, str]]:
+) -> OpenedSource:
     zone = SessionConf(session).time_zone  # not from the settings, which lack the defaults
     return open_source(application, options, settings_of(session_of(session)), zone, checkpoint)

@@ -129,7 +129,9 @@ def stream_frame(streamed: StreamedRows) -> DataFrame:
     scan = _Scan(spark, snapshot, ListedFiles(snapshot), wanted, False, False, None, {}, {})  # noqa: FBT003
     scan.check_names()
     if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
-        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-stream", at=snapshot, what="A table with widened types", features=("typeWidening",))
+        raise failed(
+            "DELTA_OPERATION_NOT_ALLOWED/connect-stream", at=snapshot, what="A table with widened types", features=("typeWidening",)
+        )
     return scan.of_stream(streamed)
 
 

@@ -26,7 +26,7 @@ from bayou.spark.portable.scan.listed_files import ListedFiles
 from bayou.spark.portable.scan.manifest import LIST, Numbers, encoded_list, line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -110,6 +110,8 @@ class StreamFolder:
 
     def publish(self, *batches: str) -> None:
         """Let Spark read batches, whose lists are written, after those before."""
+        if not batches:
+            return
         for name in batches:
             # Spark sorts batches by time, and forgets names that are a week older than the last one.
             self._time = max(self._time + 1, int(time.time() * 1000))
@@ -152,9 +154,9 @@ class StreamFolder:
             self._put_list()
             self._delete(names)
 
-    def delete(self) -> None:
-        """Delete the folder."""
-        self._delete(tuple(self._sizes))
+    def delete(self, kept: Container[str] = ()) -> None:
+        """Delete the folder, without some of its batches."""
+        self._delete([name for name in self._sizes if name not in kept])
         self.scratch.delete(f"{self.name}/{NOTE}", f"{self.name}/{LIST}", f"{self.name}/{DECOY}")
         self.scratch.close()
 

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from pyspark.sql.connect.streaming.query import StreamingQuery
 
 from bayou.spark.portable.client import client_of
+from bayou.spark.portable.streams.running import Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +42,7 @@ class Follower:
         self._looks = 0
         self._read_all = 0
         self._is_over = False
+        self._knows_earlier_runs = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._follow, name=f"bayou-stream-{query_id[:8]}", daemon=True)
         _followers[run_id] = self
@@ -60,7 +62,6 @@ class Follower:
         wakes = threading.Event()
         has_ended = False
         while not has_ended and failures < _MOST_FAILURES and not client_of(self._spark).is_closed:
-            wakes.wait(_SECONDS)
             try:
                 with self._changed:
                     self._looks += 1
@@ -72,6 +73,8 @@ class Follower:
                 failures += 1
                 has_ended = False
                 _logger.debug("a stream could not be followed: %s", error)
+            if not has_ended:
+                wakes.wait(_SECONDS)
         if not has_ended and failures:
             _logger.warning("a stream is not followed any more, because the server does not answer; it reads no further commits")
         with self._changed:
@@ -82,6 +85,11 @@ class Follower:
                 run.delete()
 
     def _look(self) -> None:
+        if not self._knows_earlier_runs:  # Spark has stopped them when it started this one
+            for run in self._runs:
+                if run.trigger is Trigger.ALWAYS:
+                    run.look_again()
+            self._knows_earlier_runs = True
         completed = self._completed()
         has_read_all = [run.advance(completed.get(run.folder.name, -1)) for run in self._runs]
         if all(has_read_all):

@@ -96,7 +96,10 @@ class StreamedRows:
         note = F.from_json(F.col("value"), text, {"mode": "FAILFAST"})
         read = self.spark.read.text(f"{self.place}/{NOTE}").select(note.alias("note"))
         parts = [F.col(f"note.{name}").alias(name) for name in ("base", "count", "codes", "words")]
-        cast = [_cast(F.col(f"note.values.{name}"), kind).alias(name) for name, kind in zip(names, self.partitions.values(), strict=True)]
+        cast = [
+            _cast(F.col(f"note.values.{name}"), kind).alias(name)
+            for name, kind in zip(names, self.partitions.values(), strict=True)
+        ]
         if cast:
             parts.append(F.struct(*cast).alias("values"))
         return read.select(F.struct(*parts)).scalar()

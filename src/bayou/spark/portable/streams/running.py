@@ -3,6 +3,9 @@
 
 Which files a batch has is decided as on a classic session. At most two batches wait for Spark, so that a batch has what was
 committed until shortly before it runs. If a query reads what is there and then ends, all its batches are published before it starts.
+
+A batch is only published while no other run of the query can take one. Otherwise both could have the same rows. Spark stops a run
+when it starts the next one, so until then only the batches that an earlier run has left are written.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from bayou.spark.portable.streams.planned_batches import PlannedBatch
 from bayou.spark.scan.vector_loading import within_files
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -67,7 +70,9 @@ class SourceRun:
     Attributes:
         source: the table as the stream reads it.
         folder: where its batches are published.
+        look: returns how far the query has come.
         trigger: when the query runs.
+        partitions: the physical names of the partition columns, in the order of the note.
         has_vectors: whether the query's plan leaves out deleted rows.
         storage_options: credentials for this process.
     """
@@ -75,6 +80,7 @@ class SourceRun:
     spark: SparkSession
     source: StreamingSource
     folder: StreamFolder
+    look: Callable[[], Reached | None]
     trigger: Trigger
     partitions: tuple[str, ...]
     has_vectors: bool
@@ -90,23 +96,39 @@ class SourceRun:
         self.is_stuck = False
         """Whether the last batch fails with an error, after which none is published."""
 
-    def prepare(self, known: Reached | None) -> None:
-        """Write what Spark needs before the query starts.
+    def prepare(self) -> bool:
+        """Write what Spark needs before the query starts, without new batches.
 
-        Args:
-            known: how far the query has come in earlier runs.
+        Returns:
+            Whether an earlier run has read anything.
 
         Raises:
             DeltaError: the beginning of a new stream cannot be found, or the batches of an earlier run cannot be written again.
         """
+        known = self.look()
         self.folder.create(0 if known is None else known.last.time)
         if known is None:
             self.source.beginning()  # an error now, because no batch could hold it
-        else:
-            self._continue(known)
+            return False
+        self._go_on_after(known)
+        for entry in known.pending:
+            self._rewrite(entry, is_last=entry is known.pending[-1])
+        self._write_note()
+        return True
+
+    def look_again(self) -> None:
+        """Find out what earlier runs have done, after they were stopped."""
+        known = self.look()
+        if known is not None:
+            left = {entry.batch for entry in known.pending}
+            self._drop([each for each in self._waiting if each.batch not in left])
+            self._go_on_after(known)
+
+    def publish_all(self) -> None:
+        """Publish what the query reads if it ends by itself: one batch, or all of what is committed now."""
         if self.trigger is Trigger.AVAILABLE_NOW:
             self.source.fix_end()
-        if self._waits_for_all and self.trigger is not Trigger.ALWAYS:
+        if self._waits_for_all:
             _logger.warning(
                 "the query was interrupted while it planned a batch, and only completes this batch now; start it once more to read "
                 "on (table: %s)",
@@ -116,11 +138,10 @@ class SourceRun:
         names = []
         while (name := self._next_name()) is not None:
             names.append(name)
-            if self.trigger is Trigger.ONCE or (self.trigger is Trigger.ALWAYS and len(self._waiting) >= _AHEAD):
+            if self.trigger is Trigger.ONCE:
                 break
         self._write_note()
-        if names:
-            self.folder.publish(*names)
+        self.folder.publish(*names)
 
     def advance(self, completed: int) -> bool:
         """Drop the batches that Spark has completed, and publish the next one.
@@ -147,18 +168,13 @@ class SourceRun:
         return False
 
     def delete(self) -> None:
-        """Delete the folder after the query has ended."""
-        for each in self._waiting:
-            self._delete_elsewhere(each)
-        self.folder.delete()
+        """Delete the folder after the query has ended. Batches that it may have left to its next run stay."""
+        self.folder.delete(kept={each.batch.name for each in self._waiting})
 
-    def _continue(self, known: Reached) -> None:
-        """Write the lists of the batches again that an earlier run has left to this one."""
+    def _go_on_after(self, known: Reached) -> None:
         last = known.last.batch
         self._end, self._next_batch = self.source.parse_offset(last.end.to_json()), last.number + 1
         self._waits_for_all = known.is_interrupted
-        for entry in known.pending:
-            self._rewrite(entry, is_last=entry is known.pending[-1])
 
     def _rewrite(self, entry: Entry, *, is_last: bool) -> None:
         batch = entry.batch
@@ -230,7 +246,11 @@ class SourceRun:
             if waiting and self.trigger is Trigger.ALWAYS:
                 return begin, None, facts
             raise failed(
-                "stream-vectors-too-large", table=self.source.table_uri, num_files=len(paths), most=_MOST_WORDS * 8, size=(words + waiting) * 8
+                "stream-vectors-too-large",
+                table=self.source.table_uri,
+                num_files=len(paths),
+                most=_MOST_WORDS * 8,
+                size=(words + waiting) * 8,
             )
         return end, files, facts
 
@@ -265,7 +285,6 @@ class SourceRun:
         self.folder.put_note(base, Facts(texts, words), sum(each.count for each in waiting))
 
     def _complete(self, done: list[_Published]) -> None:
-        self._waiting = [each for each in self._waiting if each not in done]
         own = [each for each in done if each.parent is None]
         gone = next((each for each in own if not self.folder.is_whole(each.batch.name)), None)
         if gone is not None and not self.is_stuck:
@@ -275,14 +294,17 @@ class SourceRun:
             _logger.error("%s", error)
             self._fail(error)
             self.folder.publish(self._failed(done[-1].batch.end, error))
-        self.folder.forget(*(each.batch.name for each in own))
+        self._drop(done)
+        self.source.commit(done[-1].batch.end)
+
+    def _drop(self, done: list[_Published]) -> None:
+        self._waiting = [each for each in self._waiting if each not in done]
+        self.folder.forget(*(each.batch.name for each in done if each.parent is None))
         for each in done:
             self._delete_elsewhere(each)
-        self.source.commit(done[-1].batch.end)
 
     def _delete_elsewhere(self, published: _Published) -> None:
         if published.parent is not None:
             scratch = scratch_at(self.spark, published.parent, self.storage_options)
             if scratch is not None:
                 delete_leftovers(scratch, published.batch.name)
-

@@ -8,11 +8,14 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from pyspark.errors import PySparkException
 from pyspark.sql.connect import proto
+from pyspark.sql.connect.streaming.query import StreamingQuery
 
 from bayou.errors import failed
+from bayou.spark.portable.client import client_of
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.requests.messages import RELATION
 from bayou.spark.portable.scan.rows import stream_frame
@@ -33,9 +36,9 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.log.streaming.request.options import StreamOptions
-    from bayou.log.streaming.source import StreamingSource
-    from bayou.spark.portable.scan.scratch import Scratch
+    from bayou.spark.portable.streams.checkpoints import Reached
     from bayou.spark.session.application import Application
+    from bayou.spark.streaming.opening import OpenedSource
 
 _DELTA: Final = "delta"
 _INDEX: Final = "__bayou_source"
@@ -54,6 +57,8 @@ class _Start:
     checkpoint: str | None
     trigger: Trigger
     runs: list[SourceRun] = field(default_factory=list)
+    goes_on: bool = False
+    """Whether an earlier run of the query has read anything."""
 
 
 class TableStreams:
@@ -75,12 +80,40 @@ class TableStreams:
         if not _mark(command.input):
             yield None
             return
-        started = _Start(self._checkpoint(command), _trigger(command))
-        self._of_thread.start = started
+        start = _Start(self._checkpoint(command), _trigger(command))
+        self._of_thread.replaced = start
         try:
-            yield lambda result: self._started(started, result)
+            yield lambda result: self._started(start, result)
         finally:
-            self._of_thread.start = None
+            self._of_thread.replaced = None
+        self._of_thread.ready = start
+
+    def before_start(self, command: proto.WriteStreamOperationStart) -> None:
+        """Publish what a query reads that ends by itself, before the server gets its start, as `starting` has changed it.
+
+        If it goes on with a checkpoint, the server first runs the batches that an earlier run has left, and nothing else. This also
+        stops an earlier run that the server still has.
+        """
+        start: _Start | None = getattr(self._of_thread, "ready", None)
+        self._of_thread.ready = None
+        if start is None or start.trigger is Trigger.ALWAYS:
+            return
+        if start.goes_on:
+            self._run_pending(command)
+        for run in start.runs:
+            run.look_again()
+            run.publish_all()
+
+    def _run_pending(self, command: proto.WriteStreamOperationStart) -> None:
+        own = proto.WriteStreamOperationStart()
+        own.CopyFrom(command)
+        own.available_now = True
+        client: Any = client_of(self._spark)
+        # If it fails, the program's own start will fail in the same way.
+        with contextlib.suppress(PySparkException):
+            _, answer, _ = client.execute_command(proto.Command(write_stream_operation_start=own))
+            result = answer["write_stream_operation_start_result"]
+            StreamingQuery(cast("Any", self._spark), result.query_id.id, result.query_id.run_id).awaitTermination()
 
     def frame(self, options: Mapping[str, str]) -> DataFrame:
         """Return the rows of a stream from a table.
@@ -95,17 +128,15 @@ class TableStreams:
         """
         given = {name: value for name, value in options.items() if name != _INDEX}
         backend = self._application.backend
-        source, stream_options, storage_options = open_source(
-            self._application, given, backend.settings(self._spark), backend.time_zone(self._spark)
-        )
-        _refuse(stream_options, source.table_uri)
-        report_unknown_of_stream(given, source.table_uri)
-        snapshot = self._application.snapshot(source.table_uri, storage_options)
+        opened = open_source(self._application, given, backend.settings(self._spark), backend.time_zone(self._spark))
+        snapshot = opened.snapshot
+        _refuse(opened.options, snapshot.table_uri)
+        report_unknown_of_stream(given, snapshot.table_uri)
         check_lists_are_read(self._spark, snapshot)
-        start: _Start | None = getattr(self._of_thread, "start", None)
+        start: _Start | None = getattr(self._of_thread, "replaced", None)
         if start is None or _INDEX not in options:
-            return stream_frame(self._rows(snapshot, self._folder_to_show(snapshot, storage_options)))
-        return self._begun(start, int(options[_INDEX]), source, snapshot, storage_options)
+            return stream_frame(self._rows(snapshot, self._folder_to_show(snapshot, opened.storage_options)))
+        return self._begun(start, int(options[_INDEX]), opened)
 
     def catch_up(self, command: proto.StreamingQueryCommand) -> None:
         """Before Spark processes all that is available, publish what is committed now."""
@@ -113,22 +144,22 @@ class TableStreams:
         if follower is not None:
             follower.wait_until_all_is_read()
 
-    def _begun(
-        self, start: _Start, index: int, source: StreamingSource, snapshot: Snapshot, storage_options: Mapping[str, str]
-    ) -> DataFrame:
-        checkpoint = start.checkpoint
-        known = None if checkpoint is None else reached(self._spark, checkpoint, index, source.table_uri)
-        scratch = lasting_scratch_of(self._spark, snapshot, checkpoint, storage_options)
+    def _begun(self, start: _Start, index: int, opened: OpenedSource) -> DataFrame:
+        checkpoint, spark, snapshot, storage_options = start.checkpoint, self._spark, opened.snapshot, opened.storage_options
+        scratch = lasting_scratch_of(spark, snapshot, checkpoint, storage_options)
         if scratch is None:
             raise failed("stream-folder-not-shared", at=snapshot, setting=SETTING)
         folder = StreamFolder(scratch)
         rows = self._rows(snapshot, folder)
-        run = SourceRun(
-            self._spark, source, folder, start.trigger, tuple(rows.partitions), rows.has_vectors, dict(storage_options)
-        )
+
+        def look() -> Reached | None:
+            return None if checkpoint is None else reached(spark, checkpoint, index, snapshot.table_uri)
+
+        partitions = tuple(rows.partitions)
+        run = SourceRun(spark, opened.source, folder, look, start.trigger, partitions, rows.has_vectors, storage_options)
         start.runs.append(run)
         _unstarted.append(run)
-        run.prepare(known)
+        start.goes_on |= run.prepare()
         return stream_frame(rows)
 
     def _started(self, start: _Start, result: Any) -> None:
@@ -138,9 +169,7 @@ class TableStreams:
 
     def _rows(self, snapshot: Snapshot, folder: StreamFolder) -> StreamedRows:
         fields = {each.name: each for each in snapshot.schema.fields}
-        partitions = {
-            fields[name].physical_name: spark_data_type(fields[name]) for name in snapshot.partition_columns
-        }
+        partitions = {fields[name].physical_name: spark_data_type(fields[name]) for name in snapshot.partition_columns}
         has_vectors = _VECTORS in (snapshot.protocol.reader_features or ())
         return StreamedRows(self._spark, snapshot, folder.place, folder.first, partitions, has_vectors)
 
@@ -190,7 +219,9 @@ def _refuse(options: StreamOptions, table: str) -> None:
     for name, is_set in refused.items():
         if is_set:
             what = f"The option {name} of a stream"
-            raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-stream", table=table, what=what, features=(f"{name} on Spark Connect",))
+            raise failed(
+                "DELTA_OPERATION_NOT_ALLOWED/connect-stream", table=table, what=what, features=(f"{name} on Spark Connect",)
+            )
 
 
 def _trigger(command: proto.WriteStreamOperationStart) -> Trigger:
