@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _MISSING: Final = "PATH_NOT_FOUND"
+_QUERY: Final = "metadata"
+"""The file of a checkpoint with the id of the query."""
 _BEFORE_OFFSETS: Final = 2
 """A file of offsets has a line with its format, one with settings, and one for each source."""
 _NONE: Final = "-"
@@ -57,6 +59,16 @@ class Reached:
     last: Entry
     pending: tuple[Entry, ...]
     is_interrupted: bool
+
+
+def has_run(spark: SparkSession, checkpoint: str) -> bool:
+    """Whether a checkpoint is one of a query that was started before."""
+    try:
+        return bool(_texts(spark, f"{literal(checkpoint.rstrip('/'))}/{_QUERY}", whole=True).take(1))
+    except AnalysisException as error:
+        if _MISSING in str(error):
+            return False
+        raise
 
 
 def reached(spark: SparkSession, checkpoint: str, index: int, table: str) -> Reached | None:

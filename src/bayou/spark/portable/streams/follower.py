@@ -15,7 +15,6 @@ from weakref import WeakValueDictionary
 from pyspark.sql.connect.streaming.query import StreamingQuery
 
 from bayou.spark.portable.client import client_of
-from bayou.spark.portable.streams.running import Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +41,6 @@ class Follower:
         self._looks = 0
         self._read_all = 0
         self._is_over = False
-        self._knows_earlier_runs = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._follow, name=f"bayou-stream-{query_id[:8]}", daemon=True)
         _followers[run_id] = self
@@ -85,11 +83,6 @@ class Follower:
                 run.delete()
 
     def _look(self) -> None:
-        if not self._knows_earlier_runs:  # Spark has stopped them when it started this one
-            for run in self._runs:
-                if run.trigger is Trigger.ALWAYS:
-                    run.look_again()
-            self._knows_earlier_runs = True
         completed = self._completed()
         has_read_all = [run.advance(completed.get(run.folder.name, -1)) for run in self._runs]
         if all(has_read_all):

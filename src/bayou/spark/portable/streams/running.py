@@ -4,8 +4,8 @@
 Which files a batch has is decided as on a classic session. At most two batches wait for Spark, so that a batch has what was
 committed until shortly before it runs. If a query reads what is there and then ends, all its batches are published before it starts.
 
-A batch is only published while no other run of the query can take one. Otherwise both could have the same rows. Spark stops a run
-when it starts the next one, so until then only the batches that an earlier run has left are written.
+A batch is only published while no other run of the query can take one. Otherwise both could have the same rows. A query with a
+checkpoint therefore first runs without new batches: Spark stops an earlier run, and completes the batches that it has left.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import DeltaError, failed, redact_uri
+from bayou.errors import DeltaError, failed
 from bayou.log.changes.feed import ChangeFeed
 from bayou.log.rows.vector_reader import read_vectors
 from bayou.log.streaming.request.limits import ReadLimits
@@ -96,11 +96,8 @@ class SourceRun:
         self.is_stuck = False
         """Whether the last batch fails with an error, after which none is published."""
 
-    def prepare(self) -> bool:
+    def prepare(self) -> None:
         """Write what Spark needs before the query starts, without new batches.
-
-        Returns:
-            Whether an earlier run has read anything.
 
         Raises:
             DeltaError: the beginning of a new stream cannot be found, or the batches of an earlier run cannot be written again.
@@ -109,36 +106,33 @@ class SourceRun:
         self.folder.create(0 if known is None else known.last.time)
         if known is None:
             self.source.beginning()  # an error now, because no batch could hold it
-            return False
+            return
         self._go_on_after(known)
         for entry in known.pending:
             self._rewrite(entry, is_last=entry is known.pending[-1])
         self._write_note()
-        return True
 
     def look_again(self) -> None:
-        """Find out what earlier runs have done, after they were stopped."""
+        """Find out what earlier runs have done, after the last one was stopped, and write again what they have left."""
         known = self.look()
-        if known is not None:
-            left = {entry.batch for entry in known.pending}
-            self._drop([each for each in self._waiting if each.batch not in left])
-            self._go_on_after(known)
+        if known is None:
+            return
+        left = {entry.batch for entry in known.pending}
+        self._drop([each for each in self._waiting if each.batch not in left])
+        self._go_on_after(known)
+        written = {each.batch for each in self._waiting}
+        for entry in known.pending:
+            if entry.batch not in written:
+                self._rewrite(entry, is_last=entry is known.pending[-1])
 
-    def publish_all(self) -> None:
-        """Publish what the query reads if it ends by itself: one batch, or all of what is committed now."""
+    def publish(self) -> None:
+        """Publish the first batches. If the query ends by itself, these are all that it reads."""
         if self.trigger is Trigger.AVAILABLE_NOW:
             self.source.fix_end()
-        if self._waits_for_all:
-            _logger.warning(
-                "the query was interrupted while it planned a batch, and only completes this batch now; start it once more to read "
-                "on (table: %s)",
-                redact_uri(self.source.table_uri),
-            )
-            return
         names = []
-        while (name := self._next_name()) is not None:
+        while not self._waits_for_all and (name := self._next_name()) is not None:
             names.append(name)
-            if self.trigger is Trigger.ONCE:
+            if self.trigger is Trigger.ONCE or (self.trigger is Trigger.ALWAYS and len(self._waiting) >= _AHEAD):
                 break
         self._write_note()
         self.folder.publish(*names)

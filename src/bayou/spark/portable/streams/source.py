@@ -21,7 +21,7 @@ from bayou.spark.portable.requests.messages import RELATION
 from bayou.spark.portable.scan.rows import stream_frame
 from bayou.spark.portable.scan.scratch import SETTING, lasting_scratch_of, scratch_of
 from bayou.spark.portable.scan.sources import check_lists_are_read
-from bayou.spark.portable.streams.checkpoints import reached
+from bayou.spark.portable.streams.checkpoints import has_run, reached
 from bayou.spark.portable.streams.folder import StreamFolder
 from bayou.spark.portable.streams.follower import Follower, follower_of
 from bayou.spark.portable.streams.rows import StreamedRows
@@ -58,7 +58,7 @@ class _Start:
     trigger: Trigger
     runs: list[SourceRun] = field(default_factory=list)
     goes_on: bool = False
-    """Whether an earlier run of the query has read anything."""
+    """Whether the query has run before."""
 
 
 class TableStreams:
@@ -80,7 +80,8 @@ class TableStreams:
         if not _mark(command.input):
             yield None
             return
-        start = _Start(self._checkpoint(command), _trigger(command))
+        checkpoint = self._checkpoint(command)
+        start = _Start(checkpoint, _trigger(command), goes_on=checkpoint is not None and has_run(self._spark, checkpoint))
         self._of_thread.replaced = start
         try:
             yield lambda result: self._started(start, result)
@@ -89,20 +90,21 @@ class TableStreams:
         self._of_thread.ready = start
 
     def before_start(self, command: proto.WriteStreamOperationStart) -> None:
-        """Publish what a query reads that ends by itself, before the server gets its start, as `starting` has changed it.
+        """Publish the first batches of a query, before the server gets its start, as `starting` has changed it.
 
         If it goes on with a checkpoint, the server first runs the batches that an earlier run has left, and nothing else. This also
         stops an earlier run that the server still has.
         """
         start: _Start | None = getattr(self._of_thread, "ready", None)
         self._of_thread.ready = None
-        if start is None or start.trigger is Trigger.ALWAYS:
+        if start is None:
             return
         if start.goes_on:
             self._run_pending(command)
+            for run in start.runs:
+                run.look_again()
         for run in start.runs:
-            run.look_again()
-            run.publish_all()
+            run.publish()
 
     def _run_pending(self, command: proto.WriteStreamOperationStart) -> None:
         own = proto.WriteStreamOperationStart()
@@ -159,7 +161,7 @@ class TableStreams:
         run = SourceRun(spark, opened.source, folder, look, start.trigger, partitions, rows.has_vectors, storage_options)
         start.runs.append(run)
         _unstarted.append(run)
-        start.goes_on |= run.prepare()
+        run.prepare()
         return stream_frame(rows)
 
     def _started(self, start: _Start, result: Any) -> None:
