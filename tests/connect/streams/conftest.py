@@ -11,7 +11,7 @@ import pytest
 import bayou
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -35,10 +35,11 @@ class Source:
         self.target = folder / "target"
         self.checkpoint = folder / "checkpoint"
 
-    def add(self, *ids: int, columns: str = "id", **options: Any) -> None:
-        """Commit one file with some rows."""
+    def add(self, *ids: int, columns: str = "id", partition_by: Sequence[str] = (), **options: Any) -> None:
+        """Commit one file with some rows, or one for each partition."""
         rows = self.spark.createDataFrame([(each,) for each in ids], "id long").selectExpr(*columns.split("; "))
-        bayou.write(rows.coalesce(1), self.path, mode="append", **options)
+        writer = rows.coalesce(1).write.format("delta").mode("append").options(**options)
+        (writer.partitionBy(*partition_by) if partition_by else writer).save(self.path)
 
     def delete(self, condition: str) -> None:
         bayou.DeltaTable.forPath(self.spark, self.path).delete(condition)

@@ -95,6 +95,7 @@ class SourceRun:
         self._waits_for_all = False
         self.is_stuck = False
         """Whether the last batch fails with an error, after which none is published."""
+        self._error: DeltaError | None = None
 
     def prepare(self) -> None:
         """Write what Spark needs before the query starts, without new batches.
@@ -221,6 +222,7 @@ class SourceRun:
 
     def _fail(self, error: DeltaError) -> None:
         self.is_stuck = True
+        self._error = error
         _logger.info("a stream cannot go on: %s", error)
 
     def _fitting(self, begin: SourceOffset, end: SourceOffset) -> tuple[SourceOffset, StreamFiles | None, Facts]:
@@ -279,6 +281,8 @@ class SourceRun:
         self.folder.put_note(base, Facts(texts, words), sum(each.count for each in waiting))
 
     def _complete(self, done: list[_Published]) -> None:
+        if self._error is not None and done[-1] is self._waiting[-1]:
+            _logger.error("a query went past an error, because its plan needs no rows of the table: %s", self._error)
         own = [each for each in done if each.parent is None]
         gone = next((each for each in own if not self.folder.is_whole(each.batch.name)), None)
         if gone is not None and not self.is_stuck:
