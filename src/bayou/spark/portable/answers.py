@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.connect import proto
 
-from bayou.errors import DeltaError, failed
 from bayou.plan.predicates.predicate import And
 from bayou.plan.predicates.predicate import columns as columns_of
 from bayou.spark.portable.changes import feed_frame
@@ -27,6 +26,7 @@ from bayou.spark.portable.scan.listed_files import ListedFiles
 from bayou.spark.portable.scan.rows import scan_frame
 from bayou.spark.portable.scan.runs import case_changes
 from bayou.spark.portable.streams.sink import write_batches
+from bayou.spark.portable.streams.source import TableStreams
 from bayou.spark.portable.text.filters import Table, predicate_of
 from bayou.spark.portable.text.protobufs import expression_of
 from bayou.spark.portable.text.tree import Name, UnreadableTextError, all_nodes
@@ -36,11 +36,13 @@ from bayou.spark.read.request import TableRequest, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.portable.requests.answers import CommandAnswer, Reference
+    from bayou.spark.portable.streams.source import Started
     from bayou.spark.session.application import Application
 
 _DELTA: Final = "delta"
@@ -54,6 +56,7 @@ class TableAnswers:
     def __init__(self, application: Application, spark: SparkSession) -> None:
         self._application = application
         self._spark = spark
+        self._streams = TableStreams(application, spark)
         self._frames: OrderedDict[tuple[object, ...], DataFrame] = OrderedDict()
         self._lock = threading.Lock()
         self._of_request = threading.local()
@@ -67,14 +70,14 @@ class TableAnswers:
         if kind == "named_table":
             path = path_in(read.named_table.unparsed_identifier)
             if path is not None and read.is_streaming:
-                raise _no_stream()
+                return self._streams.frame({**read.named_table.options, "path": path})
             return None if path is None else self.rows({**read.named_table.options, "path": path})
         source = read.data_source
         if kind != "data_source" or source.format.lower() != _DELTA:
             return None
-        if read.is_streaming:
-            raise _no_stream()
         paths = {"path": source.paths[0]} if source.paths else {}
+        if read.is_streaming:
+            return self._streams.frame({**source.options, **paths})
         return self.rows({**source.options, **paths}, conditions)
 
     def catalog(self, request: proto.Catalog) -> DataFrame | None:
@@ -95,12 +98,20 @@ class TableAnswers:
             return write_to(self._application, self._spark, command.write_operation_v2)
         if kind == "write_stream_operation_start":
             write_batches(self._spark, command.write_stream_operation_start)
+            self._streams.before_start(command.write_stream_operation_start)
+            return None
+        if kind == "streaming_query_command":
+            self._streams.catch_up(command.streaming_query_command)
             return None
         if kind == "merge_into_table_command":
             return merge_into(self._application, self._spark, command.merge_into_table_command)
         if kind == "sql_command":
             return self._statement(command.sql_command)
         return None
+
+    def starting(self, start: proto.WriteStreamOperationStart) -> AbstractContextManager[Started | None]:
+        """Replace the reads of Delta tables of a query that starts; see `Answers`."""
+        return self._streams.starting(start)
 
     def _statement(self, command: proto.SqlCommand) -> CommandAnswer | None:
         """Run a statement of Delta Lake; None if it is the server's."""
@@ -184,7 +195,3 @@ class TableAnswers:
             return None
         may_match = snapshot.may_match(predicate)
         return None if pc.all(may_match).as_py() is not False else pc.indices_nonzero(may_match).cast(pa.int64())
-
-
-def _no_stream() -> DeltaError:
-    return failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="A stream that reads a Delta table", features=("Spark Connect",))

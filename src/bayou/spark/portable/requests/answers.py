@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     import pyarrow as pa
@@ -46,10 +46,18 @@ class Answers(Protocol):
     def command(self, command: proto.Command) -> CommandAnswer | None:
         """Run a command, such as a write or a SQL statement, or return None if it is the server's.
 
-        The start of a stream may be changed in place before the server gets it.
+        The start of a stream, and a command for a running one, may be changed in place before the server gets it.
 
         The relations in it are replaced already, but a SQL statement is as the program wrote it. `frames.frame_of` makes a
         DataFrame of a relation.
+        """
+
+    def starting(
+        self, start: proto.WriteStreamOperationStart
+    ) -> AbstractContextManager[Callable[[proto.WriteStreamOperationStartResult], object] | None]:
+        """Within it, the relations of a stream that starts are replaced. They may be changed in place before.
+
+        It gives what to call with the server's answer, or None.
         """
 
 

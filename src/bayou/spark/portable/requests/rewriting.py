@@ -121,7 +121,12 @@ class Rewriter:
         if kind == "create_dataframe_view":
             created = proto.CreateDataFrameViewCommand()
             created.CopyFrom(command.create_dataframe_view)
-        changed = self.relations.replace_in(command, aliases)
+        if kind == _STARTS_STREAM:
+            with self.relations.answers.starting(command.write_stream_operation_start) as when_started:
+                changed = self.relations.replace_in(command, aliases)
+            execution.when_started = when_started
+        else:
+            changed = self.relations.replace_in(command, aliases)
         before = command.SerializeToString(deterministic=True) if kind == _STARTS_STREAM else b""
         if not self._is_answered(command, execution) and created is not None:
             original, sent = created, command.create_dataframe_view

@@ -119,6 +119,7 @@ class Stub:
     ) -> Iterator[proto.ExecutePlanResponse]:
         original = execution.original
         for response in responses if original is None else with_original(responses, original):
+            execution.saw(response)
             # A client may read no further than this response.
             if response.HasField("result_complete"):
                 self._done(execution, operation)

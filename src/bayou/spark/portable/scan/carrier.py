@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 DECOY: Final = "list-of-files-is-missing"
 """The file that makes Spark fail if it lists the folder."""
-_DECOY_TEXT: Final = b"This folder is read through the list of files in _spark_metadata, which Spark did not find or did not use.\n"
+DECOY_TEXT: Final = b"This folder is read through the list of files in _spark_metadata, which Spark did not find or did not use.\n"
 _HELD: Final = "_bayou_carrier"
 """The attribute of a plan with its list."""
 _MOST_RECENT: Final = 32
@@ -185,7 +185,7 @@ def _written(scratch: Scratch, files: ListedFiles, positions: pa.Array | None) -
     snapshot = files.snapshot
     name = f"{snapshot.version}-{secrets.token_hex(8)}"
     made = Carrier(scratch, snapshot.table_uri, snapshot.version, name, numbers, len(data))
-    scratch.put(f"{made.name}/{DECOY}", _DECOY_TEXT)  # before the list, so that no moment has neither
+    scratch.put(f"{made.name}/{DECOY}", DECOY_TEXT)  # before the list, so that no moment has neither
     scratch.put(f"{made.name}/{LIST}", data)
     made.mark = scratch.mark(f"{made.name}/{LIST}")
     return made

@@ -34,12 +34,14 @@ from bayou.spark.types.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType as SparkType
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.portable.scan.sources import Source
+    from bayou.spark.portable.streams.rows import StreamedRows
 
 _METADATA: Final = "_metadata"
 _FACTS: Final = ("file_path", "file_name", "file_size", "file_block_start", "file_block_length")
@@ -121,6 +123,23 @@ def _version(spark: SparkSession) -> tuple[int, int]:
     return int(major), int(minor)
 
 
+def stream_frame(streamed: StreamedRows) -> DataFrame:
+    """Return the rows of a stream from a table, with the table's columns. See `scan_frame`.
+
+    Raises:
+        UnsupportedFeatureError: a column has the name of an auxiliary column, or Spark cannot read older types of a column.
+    """
+    snapshot, spark = streamed.snapshot, streamed.spark
+    wanted = list(snapshot.schema.fields)
+    scan = _Scan(spark, snapshot, ListedFiles(snapshot), wanted, False, False, None, {}, {})  # noqa: FBT003
+    scan.check_names()
+    if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
+        raise failed(
+            "DELTA_OPERATION_NOT_ALLOWED/connect-stream", at=snapshot, what="A table with widened types", features=("typeWidening",)
+        )
+    return scan.of_stream(streamed)
+
+
 @dataclass(frozen=True)
 class _Scan:
     spark: SparkSession
@@ -159,11 +178,25 @@ class _Scan:
         if vectors and in_request:
             condition = known & has_bit(constants, vectors, row, wanted=False)
         rows = rows.where(condition)
-        projection = [*self._columns(source, constants), *self._auxiliary(source, constants, metadata)]
+
+        def partition(name: str, kind: SparkType) -> Column:
+            values = self.snapshot.partition_texts()[name].combine_chunks()
+            return constants.texts(values if source.listed is None else values.take(source.listed), kind)
+
+        projection = [*self._columns(partition), *self._auxiliary(source, constants, metadata)]
         if not vectors or in_request:
             return rows.select(*projection)
         rows = rows.select(*projection, number.alias(_NUMBER), row.alias(_ROW))
         return with_bit(rows, source.blocks(vectors), F.col(_NUMBER), F.col(_ROW), wanted=False).drop(_NUMBER, _ROW)
+
+    def of_stream(self, streamed: StreamedRows) -> DataFrame:
+        """Return the rows of a stream."""
+        if self._by_id:
+            find_columns_by_ids(self.spark)
+        rows = streamed.read(spark_schema(self._read_fields()))
+        metadata = self._metadata_name()
+        rows = rows.where(streamed.condition(metadata))
+        return rows.select(*self._columns(lambda name, _: streamed.partition(name, metadata)))
 
     def by_stored_types(self, positions: pa.Array | None) -> DataFrame:
         """Return the union of a scan for each group of files with the same types, each cast to the table's types."""
@@ -226,16 +259,19 @@ class _Scan:
             name = f"_{name}"
         return name
 
-    def _columns(self, source: Source, constants: Constants) -> list[Column]:
+    def _columns(self, constant: Callable[[str, SparkType], Column]) -> list[Column]:
+        """Return the table's columns.
+
+        Args:
+            constant: returns the value of a partition column, by its physical name and type.
+        """
         partitions = set(self.snapshot.partition_columns)
         found = []
         for each in self.wanted:
             physical = self._physical(each)
             if each.name in partitions:
-                values = self.snapshot.partition_texts()[physical.name].combine_chunks()
-                values = values if source.listed is None else values.take(source.listed)
                 shown = readable_schema(StructType((each,))).fields[0].metadata
-                column = constants.texts(values, spark_data_type(StructField(physical.name, each.type)))
+                column = constant(physical.name, spark_data_type(StructField(physical.name, each.type)))
                 found.append(column.alias(each.name, metadata=dict(shown)) if shown else column.alias(each.name))
             else:
                 found.append(self._expression(each, physical).alias(each.name))

@@ -19,6 +19,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -46,6 +47,8 @@ SETTING: Final = "spark.bayou.scratch"
 IN_TABLE: Final = "_bayou_scratch"
 """The folder for lists of files in a table's folder."""
 
+_OF_PATTERNS: Final = re.compile(r"[{}\[\]*?\\]")
+"""Spark's file streams read no list in a folder whose path has one of these."""
 _lock: Final = threading.Lock()
 _claimed: Final[dict[str, tuple[int, Scratch]]] = {}
 _reached: Final[WeakKeyDictionary[SparkSession, dict[str, bool]]] = WeakKeyDictionary()
@@ -106,6 +109,11 @@ class Scratch:
                 self.store.delete(self.prefix + name)
             self.remove_empty(name, name.count("/"))
 
+    def close(self) -> None:
+        """Remove the folder itself from a table on the local disk if it is empty."""
+        if self.prefix:
+            self.remove_empty("x", self.prefix.count("/"))
+
     def remove_empty(self, name: str, levels: int) -> None:
         """Delete the folders above a file that are empty, on the local disk.
 
@@ -140,6 +148,40 @@ def scratch_of(
             raise failed("scratch-not-shared", folder=place.uri, setting=SETTING)
         return scratch
     return next((found for found in _candidates(snapshot) if _is_shared(spark, found)), None)
+
+
+def lasting_scratch_of(
+    spark: SparkSession, snapshot: Snapshot, checkpoint: str | None, storage_options: Mapping[str, str] | None = None
+) -> Scratch | None:
+    """Return a folder for a stream, which outlives this process; None if client and server share none.
+
+    If `spark.bayou.scratch` is not set, `_bayou_scratch` in the table's folder is tried, and then that in the query's checkpoint.
+
+    Args:
+        checkpoint: the query's checkpoint, or None.
+        storage_options: credentials for the folder of `spark.bayou.scratch`, and for the checkpoint.
+
+    Raises:
+        SessionError: the folder of `spark.bayou.scratch` cannot be used.
+    """
+    if spark.conf.get(SETTING, ""):
+        return scratch_of(spark, snapshot, storage_options)
+    candidates = [Scratch(f"{snapshot.table_uri.rstrip('/')}/{IN_TABLE}", snapshot.source.store, f"{IN_TABLE}/")]
+    with contextlib.suppress(DeltaError, OSError):  # this process has no access to the checkpoint
+        if checkpoint is not None:
+            place = qualify(checkpoint)
+            candidates.append(Scratch(f"{place.uri.rstrip('/')}/{IN_TABLE}", open_store(place, storage_options), f"{IN_TABLE}/"))
+    usable = (each for each in candidates if _OF_PATTERNS.search(each.uri) is None)
+    return next((found for found in usable if _is_shared(spark, found)), None)
+
+
+def scratch_at(spark: SparkSession, uri: str, storage_options: Mapping[str, str] | None = None) -> Scratch | None:
+    """Return a folder that another process chose; None if client and server do not share it."""
+    try:
+        found = Scratch(uri, open_store(qualify(uri), storage_options))
+    except (DeltaError, OSError):
+        return None
+    return found if _is_shared(spark, found) else None
 
 
 def _candidates(snapshot: Snapshot) -> Iterator[Scratch]:
