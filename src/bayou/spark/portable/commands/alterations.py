@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError, failed
+from bayou.protocol.schema.validity import check_types
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.alter import clustering
@@ -114,7 +115,9 @@ def _changes(application: Application, spark: SparkSession, target: SessionTable
 
 
 def _added(application: Application, spark: SparkSession, columns: Sequence[Column]) -> Iterator[Change]:
-    for column, field in zip(columns, schema_of(application, spark, columns).fields, strict=True):
+    schema = schema_of(application, spark, columns)
+    check_types(schema, None)
+    for column, field in zip(columns, schema.fields, strict=True):
         facts = {"dataType": _type_json(field), "isNullable": str(column.nullable).lower()}
         facts |= {} if column.comment is None else {"comment": column.comment}
         facts |= {} if column.default is None else {"defaultValue": column.default}
@@ -123,7 +126,9 @@ def _added(application: Application, spark: SparkSession, columns: Sequence[Colu
 
 def _changed(application: Application, spark: SparkSession, change: ColumnChange) -> Iterator[Change]:
     if change.type is not None:
-        (field,) = schema_of(application, spark, [Column(change.path, change.type)]).fields
+        schema = schema_of(application, spark, [Column(change.path, change.type)])
+        check_types(schema, None)
+        (field,) = schema.fields
         yield Change.at("UpdateColumnType", change.path, {"newDataType": _type_json(field)})
     if change.comment is not None:
         yield Change.at("UpdateColumnComment", change.path, {"newComment": change.comment})

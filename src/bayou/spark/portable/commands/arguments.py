@@ -29,15 +29,22 @@ def filled(sql: proto.SQL) -> str:
     return FilledText.of(text, parameters, literals_of(sql, parameters)).text if parameters else text
 
 
-def literals_of(sql: proto.SQL, parameters: Sequence[Parameter]) -> list[str]:
-    """Return the literal for each parameter of a statement.
+def literals_of(sql: proto.SQL, parameters: Sequence[Parameter], numbers: Sequence[int] | None = None) -> list[str]:
+    """Return the literal for each of some parameters of a statement.
+
+    Args:
+        sql: the statement with its arguments.
+        parameters: the parameters.
+        numbers: the numbers of the positional ones among them, counted from 0 in the statement; None if they are the first ones.
 
     Raises:
         SqlSyntaxError: a parameter has no value, or a value that is not a string, a number or a boolean.
     """
     number, found = 0, []
     for each in parameters:
-        value = _named(sql, each.name) if each.name is not None else _positional(sql, number)
+        value = (
+            _named(sql, each.name) if each.name is not None else _positional(sql, number if numbers is None else numbers[number])
+        )
         number += each.name is None
         literal = None if value is None else _literal(value)
         if literal is None:

@@ -129,7 +129,7 @@ def name_of(constraint: Constraint, table: str) -> str:
 
 
 def _field(column: Column, typed: StructField) -> StructField:
-    metadata: dict[str, Any] = {}
+    metadata: dict[str, Any] = dict(typed.metadata)
     if column.comment is not None:
         metadata["comment"] = column.comment
     if column.default is not None:

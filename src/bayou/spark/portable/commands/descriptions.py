@@ -132,8 +132,7 @@ def _column_rows(snapshot: Snapshot, column: Sequence[str]) -> list[tuple[Any, .
     """Return the rows of DESCRIBE for one column."""
     field = readable_schema(snapshot.schema).field(column[0])
     if field is None or len(column) > 1:
-        shown = column_sql(column)
-        raise failed("DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", at=snapshot, column=shown, known=snapshot.schema.names)
+        raise failed("UNRESOLVED_COLUMN.WITH_SUGGESTION", at=snapshot, column=column_sql(column), columns=snapshot.schema.names)
     name, kind, comment = _column_row(field)
     return [("col_name", name), ("data_type", kind), ("comment", "NULL" if comment is None else comment)]
 
