@@ -26,10 +26,6 @@ DELTA_ILLEGAL_OPTION/storage-level InvalidOptionError
     The storage level {given!r} of CACHE TABLE is unknown.
     Next: Use one of PySpark's, such as MEMORY_ONLY or DISK_ONLY.
     Parameters: input={given} name={option}
-DELTA_OPERATION_NOT_ALLOWED/connect-subquery UnsupportedFeatureError
-    The Spark Connect server resolves the subquery in the SQL expression {expression!r}, and it cannot read Delta tables by their
-    paths.
-    Next: Call createOrReplaceTempView on a DataFrame of that table, and name the view in the subquery.
 DELTA_OPERATION_NOT_ALLOWED/connect-catalog UnsupportedFeatureError
     The Spark Connect server has no data source delta, and its catalog refuses entries of unknown data sources, so {relation} cannot
     become a Delta table of the catalog.

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary
 
 from pyspark import StorageLevel
 
 from bayou.errors import failed
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.portable.client import client_of
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def cache_table(spark: SparkSession, path: str, *, is_lazy: bool, level: str | N
     frame = spark.read.table(f"delta.{quoted_name(path)}")
     of_level = _storage_level(level)
     with _lock:
-        tables = _cached.setdefault(client_of(spark), {})
+        tables = _cached.setdefault(_client(spark), {})
         if tables.setdefault(qualify(path).uri, frame) is not frame:
             return
     frame.persist(*([] if of_level is None else [of_level]))
@@ -55,7 +54,7 @@ def uncache_table(application: Application, spark: SparkSession, path: str) -> N
     uri = qualify(path).uri
     application.logs.get(uri, {}).version()
     with _lock:
-        frame = _cached.get(client_of(spark), {}).pop(uri, None)
+        frame = _cached.get(_client(spark), {}).pop(uri, None)
     if frame is not None:
         frame.unpersist()
 
@@ -76,3 +75,7 @@ def _storage_level(name: str | None) -> StorageLevel | None:
     if name is not None and not isinstance(level, StorageLevel):
         raise failed("DELTA_ILLEGAL_OPTION/storage-level", option="storageLevel", given=name)
     return level
+
+
+def _client(spark: SparkSession) -> Any:
+    return cast("Any", spark).client

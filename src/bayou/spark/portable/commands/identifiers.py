@@ -38,7 +38,7 @@ class Arguments:
         """Return a part of the statement with literals in place of its parameters.
 
         Raises:
-            SqlSyntaxError: a parameter has no value, or a value that is not a string, a number or a boolean.
+            SqlSyntaxError: a parameter has no value, or a value of another type than string, number, boolean, date and time.
         """
         inner = [each for each in self._parameters if start <= each.start and each.end <= end]
         text = self._sql.query[start:end]

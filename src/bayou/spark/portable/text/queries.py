@@ -309,6 +309,8 @@ class QueryReader(ExpressionReader):
         if kind.endswith("VERSION"):
             if self.is_string():
                 self.string()
+            elif self.take(":"):  # a parameter
+                self.part()
             else:
                 self.next_word()
             return TimeTravel("version", self.part_of(start))

@@ -6,7 +6,6 @@ from __future__ import annotations
 import pytest
 
 import bayou
-from bayou.errors import UnsupportedFeatureError
 
 
 @pytest.fixture
@@ -110,11 +109,3 @@ def test_statements_of_delta_lake(spark, path):
     spark.sql(f"restore table delta.`{path}` to version as of 0")
     assert ids(spark.read.format("delta").load(path)) == list(range(5))
     assert spark.sql(f"vacuum delta.`{path}` dry run").count() >= 0
-
-
-@pytest.mark.parametrize(
-    "statement", ["alter table {t} add columns (x int)", "truncate table {t}", "create table if not exists {t} (id int)"]
-)
-def test_statements_that_only_a_classic_session_runs_are_refused(spark, path, statement):
-    with pytest.raises(UnsupportedFeatureError, match="by path in SQL is not possible on a Spark Connect session"):
-        spark.sql(statement.format(t=f"delta.`{path}`"))
