@@ -32,14 +32,14 @@ def last(spark, name):
 
 def test_columns_are_added_renamed_and_dropped(spark, name, table_path):
     spark.sql(f"alter table {name} add columns (x int comment 'x' first, `y y` string after id, n.z double)")
-    assert schema(table_path).names == ["x", "id", "y y", "s", "n"]
+    assert list(schema(table_path).names) == ["x", "id", "y y", "s", "n"]
     assert schema(table_path).field("x").metadata["comment"] == "x"
-    assert schema(table_path).field("n").type.names == ["x", "z"]
+    assert list(schema(table_path).field("n").type.names) == ["x", "z"]
     spark.sql(f"alter table {name} rename column `y y` to y")
     spark.sql(f"alter table {name} rename column n.z to w")
     spark.sql(f"alter table {name} drop columns (x, n.w)")
     spark.sql(f"alter table {name} drop column if exists x")
-    assert schema(table_path).names == ["id", "y", "s", "n"]
+    assert list(schema(table_path).names) == ["id", "y", "s", "n"]
     assert last(spark, name) == "DROP COLUMNS"
     assert [row.id for row in spark.read.table(name).orderBy("id").collect()] == [1, 2]
 
@@ -51,7 +51,7 @@ def test_columns_change(spark, name, table_path):
     assert last(spark, name) == "CHANGE COLUMNS"
     spark.sql(f"alter table {name} change column n n struct<x: int> comment 'three' after s")
     spark.sql(f"alter table {name} alter column s set default concat('no', 'ne')")
-    assert schema(table_path).names == ["s", "n", "id"]
+    assert list(schema(table_path).names) == ["s", "n", "id"]
     assert [each.metadata.get("comment") for each in schema(table_path).fields] == ["two", "three", "one"]
     spark.sql(f"insert into {name} (id) values (3)")
     spark.sql(f"alter table {name} alter column s drop default")
@@ -61,7 +61,7 @@ def test_columns_change(spark, name, table_path):
 
 def test_columns_are_replaced(spark, name, table_path):
     spark.sql(f"alter table {name} replace columns (id int, s string comment 'new', n struct<x: int>, z int)")
-    assert schema(table_path).names == ["id", "s", "n", "z"]
+    assert list(schema(table_path).names) == ["id", "s", "n", "z"]
     assert last(spark, name) == "REPLACE COLUMNS"
 
 

@@ -62,7 +62,7 @@ def test_a_table_that_exists(spark, name, table_path):
     with pytest.raises(TableExistsError, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
         spark.sql(f"create table {name} using delta as select 1 as x")
     spark.sql(f"create table if not exists {name} using delta as select 1 as x")
-    assert snapshot(table_path).schema.names == ["id"]
+    assert list(snapshot(table_path).schema.names) == ["id"]
     assert operations(spark, name) == ["CREATE TABLE"]
 
 

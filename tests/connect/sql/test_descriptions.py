@@ -16,8 +16,8 @@ from bayou.errors import DeltaError, PathNotFoundError, UnsupportedFeatureError
 def name(spark, table_path):
     name = f"delta.`{table_path}`"
     spark.sql(
-        f"create table {name} (id int, s string not null comment 'a text', v varchar(5), n struct<x:int,y:array<string>> default null)"
-        " using delta partitioned by (id) comment 'my table'"
+        f"create table {name} (id int, s string not null comment 'a text', v varchar(5),"
+        " n struct<x:int,y:array<string>> default null) using delta partitioned by (id) comment 'my table'"
         " tblproperties ('a' = 'b', 'my.password' = 'x', 'delta.feature.allowColumnDefaults' = 'supported')"
     )
     spark.sql(f"insert into {name} (id, s) values (1, 'one'), (2, 'two')")
