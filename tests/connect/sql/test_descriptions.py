@@ -111,3 +111,19 @@ def test_a_table_that_does_not_exist(spark, table_path):
             spark.sql(text.format(t=f"delta.`{table_path}`"))
     with pytest.raises(ParseException):
         spark.sql(f"show columns delta.`{table_path}`")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("truncate table {t}", "alter table {t} add column x int", "create or replace table {t} (a int) using delta"),
+        *("insert into {t} (id, s) values (1, 'x')", "delete from {t} where id = 1", "update {t} set s = 'x' where id > 1"),
+        "merge into {t} using (select 1 as k) q on id = q.k when matched then delete",
+    ],
+)
+def test_explain_changes_nothing(spark, name, table_path, text):
+    shown = spark.sql(f"explain extended {text.format(t=name)}").first()[0]
+    assert "DeltaStatement" in shown
+    assert table_path in shown
+    assert "version 1" in shown
+    assert bayou.open(table_path).update().version == 1

@@ -35,7 +35,7 @@ def cache_table(spark: SparkSession, path: str, *, is_lazy: bool, level: str | N
         InvalidOptionError: the storage level is unknown.
     """
     frame = spark.read.table(f"delta.{quoted_name(path)}")
-    of_level = _storage_level(level)
+    of_level = storage_level(level)
     with _lock:
         tables = _cached.setdefault(_client(spark), {})
         if tables.setdefault(qualify(path).uri, frame) is not frame:
@@ -70,7 +70,8 @@ def refresh_table(application: Application, spark: SparkSession, path: str) -> N
     application.backend.refresh_caches(spark, log, {})
 
 
-def _storage_level(name: str | None) -> StorageLevel | None:
+def storage_level(name: str | None) -> StorageLevel | None:
+    """Return a storage level of PySpark by its name, None for None. Raise InvalidOptionError if it does not exist."""
     level = None if name is None else getattr(StorageLevel, name.upper(), None)
     if name is not None and not isinstance(level, StorageLevel):
         raise failed("DELTA_ILLEGAL_OPTION/storage-level", option="storageLevel", given=name)

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bayou.errors import SqlSyntaxError
 from bayou.spark.portable.commands.arguments import filled
+from bayou.spark.portable.commands.explained import explained
 from bayou.spark.portable.commands.identifiers import with_names
 from bayou.spark.portable.commands.inserts import insert_of
 from bayou.spark.portable.commands.refused import refuse_on_server, refuse_unread
 from bayou.spark.portable.commands.row_changes import changed_rows
 from bayou.spark.portable.commands.statements import statement_of
 from bayou.spark.portable.commands.tables import run_table_statement
+from bayou.spark.portable.commands.views import create_view
 from bayou.spark.portable.requests.frames import frame_of
 from bayou.spark.portable.text.row_changes import Insert, row_change
 from bayou.spark.portable.text.tables.creations import Create
 from bayou.spark.portable.text.tables.statements import table_statement
+from bayou.spark.portable.text.tables.views import temporary_view
 from bayou.spark.portable.text.tree import UnreadableTextError
 
 if TYPE_CHECKING:
@@ -48,6 +51,9 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
     def query(text: str) -> DataFrame:
         return frame_of(spark, _with_text(command, text))
 
+    view = temporary_view(sql.query) if "delta" in sql.query.lower() else None
+    if view is not None and view.reads_delta:
+        return create_view(spark, view, query)
     try:
         change = row_change(sql.query)
     except UnreadableTextError:
@@ -80,10 +86,11 @@ def _of_table(application: Application, spark: SparkSession, command: proto.Rela
     def query(text: str) -> DataFrame:
         return frame_of(spark, _with_text(plain, text))
 
+    text = _sql_of(plain).query
     try:
-        return run_table_statement(application, spark, _sql_of(plain).query, query)
+        return explained(application, spark, text, query) or run_table_statement(application, spark, text, query)
     except UnreadableTextError:
-        refuse_unread(_sql_of(plain).query, query)
+        refuse_unread(text, query)
         return None
 
 

@@ -74,13 +74,18 @@ def run_table_statement(
     return _described(application, spark, statement, path)
 
 
+def tables_of(statement: TableStatement) -> list[str]:
+    """Return the paths of the Delta tables that a statement changes or describes."""
+    if isinstance(statement, CommentOnColumn):
+        return [statement.parts[1]] if statement.parts[0].lower() == _DELTA and "/" in statement.parts[1] else []
+    return [statement.table.path or ""] if is_path(statement.table) else []
+
+
 def _is_about_delta(statement: TableStatement) -> bool:
     """Whether a statement is about a table by path, or creates a table with USING delta."""
-    if isinstance(statement, CommentOnColumn):
-        return statement.parts[0].lower() == _DELTA and "/" in statement.parts[1]
     if isinstance(statement, Create) and (statement.provider or "").lower() == _DELTA:
         return True
-    return is_path(statement.table) or (isinstance(statement, CreateLike) and is_path(statement.source))
+    return bool(tables_of(statement)) or (isinstance(statement, CreateLike) and is_path(statement.source))
 
 
 def is_path(table: TableReference) -> bool:
