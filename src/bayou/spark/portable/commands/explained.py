@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from bayou.spark.portable.commands.row_changes import planned_change
-from bayou.spark.portable.commands.tables import tables_of
+from bayou.spark.portable.commands.tables.statements import tables_of
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.text.row_changes import Insert, row_change
 from bayou.spark.portable.text.tables.statements import table_statement

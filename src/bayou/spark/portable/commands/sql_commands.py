@@ -13,8 +13,8 @@ from bayou.spark.portable.commands.inserts import insert_of
 from bayou.spark.portable.commands.refused import refuse_on_server, refuse_unread
 from bayou.spark.portable.commands.row_changes import changed_rows
 from bayou.spark.portable.commands.statements import statement_of
-from bayou.spark.portable.commands.tables import run_table_statement
-from bayou.spark.portable.commands.views import create_view
+from bayou.spark.portable.commands.tables.statements import run_table_statement
+from bayou.spark.portable.commands.tables.views import create_view
 from bayou.spark.portable.requests.frames import frame_of
 from bayou.spark.portable.text.row_changes import Insert, row_change
 from bayou.spark.portable.text.tables.creations import Create

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.portable.commands.cached_tables import storage_level
+from bayou.spark.portable.commands.tables.caches import storage_level
 from bayou.spark.portable.requests.answers import CommandAnswer
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors import failed
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.alter.truncate import truncate
-from bayou.spark.portable.commands.alterations import altered, commented
-from bayou.spark.portable.commands.cached_tables import cache_table, refresh_table, uncache_table
-from bayou.spark.portable.commands.creations import created, created_like
-from bayou.spark.portable.commands.descriptions import described
+from bayou.spark.portable.commands.tables.alterations import altered, commented
+from bayou.spark.portable.commands.tables.caches import cache_table, refresh_table, uncache_table
+from bayou.spark.portable.commands.tables.creations import created, created_like
+from bayou.spark.portable.commands.tables.descriptions import described
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.text.literals import Dialect
 from bayou.spark.portable.text.tables.alterations import Alter, CommentOnColumn

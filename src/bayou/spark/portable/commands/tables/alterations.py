@@ -15,7 +15,7 @@ from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.alter import clustering
 from bayou.spark.alter import constraints as alter_constraints
-from bayou.spark.portable.commands.creations import name_of, schema_of
+from bayou.spark.portable.commands.tables.creations import name_of, schema_of
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.text.tables.alterations import (
     AddColumns,
