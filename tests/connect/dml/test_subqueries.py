@@ -7,7 +7,7 @@ import pytest
 from tests.connect.dml.conftest import FEED, VECTORS, WAYS, all_rows
 
 import bayou
-from bayou.errors import ConcurrentModificationError, SchemaMismatchError, UnsupportedFeatureError
+from bayou.errors import ConcurrentModificationError, SchemaMismatchError
 
 
 @pytest.fixture
@@ -43,10 +43,10 @@ def test_a_view_of_a_table_is_as_new_as_the_table(make, rows, spark, tmp_path):
     assert rows() == all_rows(1, 7)
 
 
-def test_a_path_in_a_subquery_is_refused(make, rows, table_path):
-    with pytest.raises(UnsupportedFeatureError, match="Call createOrReplaceTempView"):
-        make(VECTORS).delete(f"id in (select id from delta.`{table_path}`)")
-    assert rows() == all_rows()
+def test_a_subquery_names_a_path(make, rows, spark, tmp_path):
+    bayou.write(spark.range(2, 4), str(tmp_path / "keys"))
+    make(VECTORS).delete(f"id in (select id from delta.`{tmp_path / 'keys'}`)")
+    assert rows() == all_rows(2, 3)
 
 
 def test_not_in_keeps_rows_if_there_is_a_null(make, rows, keys):

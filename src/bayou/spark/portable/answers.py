@@ -87,7 +87,7 @@ class TableAnswers:
 
     def references(self, sql: proto.SQL) -> Sequence[Reference]:
         """Return the tables in a query."""
-        return references_in(sql, self.rows)
+        return references_in(sql, self.rows, self._spark)
 
     def command(self, command: proto.Command) -> CommandAnswer | None:
         """Run a command on a Delta table, or return None if it is for the server."""

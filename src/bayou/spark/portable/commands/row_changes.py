@@ -39,6 +39,15 @@ def changed_rows(
     Raises:
         UnsupportedFeatureError: it is a DELETE or an UPDATE with a WITH clause.
     """
+    result = planned_change(application, spark, text, path, query).run()
+    counts = {each: [getattr(result, each)] for each in COUNTS[result.operation]}
+    return CommandAnswer(rows=pa.table(counts, pa.schema([(each, pa.int64()) for each in counts])))
+
+
+def planned_change(
+    application: Application, spark: SparkSession, text: str, path: str, query: Callable[[str], DataFrame]
+) -> PlannedChange:
+    """Plan a DELETE, an UPDATE or a MERGE of a table: see `changed_rows`."""
     change = row_change(text)
     target = SessionTable.of(application, spark, qualify(path).uri, {})
     plan: PlannedChange
@@ -55,6 +64,4 @@ def changed_rows(
         else:
             values = {column_sql(each.target): each.value.text for each in change.assignments}
             plan = planned_update(target, name, condition, values, None)
-    result = plan.run()
-    counts = {each: [getattr(result, each)] for each in COUNTS[result.operation]}
-    return CommandAnswer(rows=pa.table(counts, pa.schema([(each, pa.int64()) for each in counts])))
+    return plan
