@@ -269,6 +269,14 @@ class Backend(Protocol):
         """Return the columns that a query is known to fill only with NULL."""
         ...
 
+    def evaluated_once(self, frame: DataFrame) -> DataFrame:
+        """Return the rows of a DataFrame under its alias, the same at every evaluation. Runs a job, unless they are so already."""
+        ...
+
+    def watched(self, frame: DataFrame) -> Any | None:
+        """Start to watch the files that a DataFrame reads for changes: `WatchedFiles`. None if nothing needs to be watched."""
+        ...
+
     def numbered(self, frame: DataFrame) -> tuple[DataFrame, int]:
         """Return rows whose partitions do not change when they are computed again, and the number of partitions."""
         ...

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import failed
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.portable.commands.replacing_inserts import replace_matches
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.tokens import words
@@ -36,11 +37,13 @@ def insert_of(
         path: the table's path.
         query: returns the rows of a query in the statement, given its text.
     """
-    if statement.replace_on is not None or statement.replace_using:
-        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="INSERT with REPLACE ON or USING", features=("Spark Connect",))
     with_clause = "" if statement.with_clause is None else f"{statement.with_clause.text} "
     rows = query(f"{with_clause}{statement.query.text}")
     name, columns = f"delta.{quoted_name(path)}", "position"
+    options = {"mergeSchema": "true"} if statement.with_schema_evolution else {}
+    if statement.replace_on is not None or statement.replace_using:
+        replace_matches(application, rows, statement, InsertStatement(name, "overwrite", "", columns, options), path)
+        return CommandAnswer()
     if statement.columns:
         rows, columns = _named(rows, statement.columns, name), "name"
     elif statement.by_name:
@@ -54,7 +57,7 @@ def insert_of(
         how = "replace"
     elif statement.is_overwrite:
         how = "dynamic" if overwrites_dynamically(application, spark) else "replace" if condition else "overwrite"
-    insert(application, rows, InsertStatement(name, how, condition, columns, {}), path)
+    insert(application, rows, InsertStatement(name, how, condition, columns, options), path)
     return CommandAnswer()
 
 

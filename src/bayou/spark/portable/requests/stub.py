@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from pyspark.sql.connect import proto
 
+from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.portable.requests.execution import Execution, Recent
 from bayou.spark.portable.requests.responses import command_responses, with_original
 
@@ -72,7 +73,7 @@ class Stub:
             copy = proto.AnalyzePlanRequest()
             copy.CopyFrom(request)
             request = copy
-        execution = rewriter.analyze(request)
+        execution = raised_as_pyspark(rewriter.analyze)(request)
         response: proto.AnalyzePlanResponse = self.inner.AnalyzePlan(request, **options)
         execution.done()
         return response
@@ -91,7 +92,7 @@ class Stub:
         if execution is None:
             # An interruption of this operation finds nothing at the server yet.
             self._own.add(operation, Execution())
-            execution = rewriter.execute(request)
+            execution = raised_as_pyspark(rewriter.execute)(request)
             if execution.answer is not None:
                 session = request.client_observed_server_side_session_id or self._server_session(request, options)
                 return iter(command_responses(execution, request, session))
