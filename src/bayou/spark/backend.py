@@ -30,6 +30,8 @@ _CONNECT: Final = "pyspark.sql.connect."
 SHREDS_VARIANTS: Final = "spark.sql.variant.inferShreddingSchema"
 """The option of Spark's Parquet writer that shreds variants, on by default since Spark 4.2. Readers of a table without the feature
 `variantShredding` need not support such files."""
+JOB_FOLDER: Final = "b-"
+"""The beginning of the name of a folder that only one job writes into."""
 ENCRYPTION_FACTORY: Final = "parquet.crypto.factory.class"
 """The setting that names the factory for encryption. Without it files are plain."""
 

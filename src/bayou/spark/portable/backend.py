@@ -20,11 +20,11 @@ from pyspark.sql.types import StructType as SparkStructType
 from bayou.errors import DeltaError, failed, redact_uri
 from bayou.protocol.types.schema import parse_schema
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.backend import ENCRYPTION_FACTORY, WriteFailure, WrittenRows
+from bayou.spark.backend import ENCRYPTION_FACTORY, JOB_FOLDER, WriteFailure, WrittenRows
 from bayou.spark.pinned_settings import Job, for_writer, values
 from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
-from bayou.spark.portable.files import files_in, footers_in
+from bayou.spark.portable.files import files_in, footers_in, remove_empty
 from bayou.spark.portable.lookups import PortableLookups
 from bayou.spark.portable.requests.installation import requests_of
 from bayou.spark.portable.requests.kept_rows import as_given
@@ -187,8 +187,8 @@ class PortableBackend:
 
     def aligned_rows(self, frame: DataFrame, table: str, schema_json: str, *, by_name: bool) -> DataFrame:
         """Align rows to a table's columns by Spark's rules of an INSERT."""
-        policy = self.settings(frame.sparkSession).get(casts.POLICY, "ANSI")
-        return casts.aligned_rows(frame, self.columns_of(frame), parse_schema(schema_json), table, policy=policy, by_name=by_name)
+        given, wanted, settings = self.columns_of(frame), parse_schema(schema_json), self.settings(frame.sparkSession)
+        return casts.aligned_rows(frame, given, wanted, table, settings=settings, by_name=by_name)
 
     def ansi_cast(self, spark: SparkSession, value: str, given: DataType, wanted: DataType, name: str) -> Column:
         """Cast a column, whatever the session's settings."""
@@ -296,7 +296,7 @@ class PortableBackend:
 
         The server writes with its own credentials. The job's settings of the file system may be secrets, so they are not sent.
         """
-        folder = f"{job.root}/b-{uuid.uuid4().hex}"
+        folder = f"{job.root}/{JOB_FOLDER}{uuid.uuid4().hex}"
         options = {**for_writer(job.options), **_WRITER_OPTIONS}
         settings = {**values(Job.WRITE), **({} if job.open_files is None else {_OPEN_FILES: str(job.open_files)})}
         observations = client.plan_of(frame).observations
@@ -304,6 +304,7 @@ class PortableBackend:
             with pinned(frame.sparkSession, settings):
                 frame.write.mode("append").options(**options).partitionBy(*job.partition_by).parquet(folder)
         except PySparkException as error:
+            remove_empty(folder)
             of_cast = error_of_cast(error)
             if of_cast is None:
                 raise

@@ -22,7 +22,7 @@ from bayou.spark.types.alignment import same_names_and_types
 from bayou.spark.types.types import sql_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import Column, DataFrame
 
@@ -30,36 +30,42 @@ if TYPE_CHECKING:
     from bayou.spark.portable.stored_values import Cast
 
 POLICY: Final = "spark.sql.storeAssignmentPolicy"
+_FILLS: Final = "spark.sql.defaultColumn.useNullsForMissingDefaultValues"
 _TIMES: Final = ("date", "timestamp", "timestamp_ntz")
 _INTEGER_DIGITS: Final = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 """The precision of the decimal that Spark takes for each type of integers."""
 
 
-def aligned_rows(frame: DataFrame, given: StructType, wanted: StructType, table: str, *, policy: str, by_name: bool) -> DataFrame:
+def aligned_rows(
+    frame: DataFrame, given: StructType, wanted: StructType, table: str, *, settings: Mapping[str, str], by_name: bool
+) -> DataFrame:
     """Return rows with a table's columns and types.
 
     Args:
         given: the columns of the rows.
         wanted: the table's columns.
         table: its name, for errors.
-        policy: the session's store assignment policy.
+        settings: the session's settings, such as its store assignment policy.
         by_name: whether columns match by name; otherwise by position.
 
     Raises:
         AnalysisException: a type cannot be stored as the column's.
     """
     # Columns that match by position may have the same name.
+    policy, fills = settings.get(POLICY, "ANSI").upper(), settings.get(_FILLS, "true").lower() != "false"
     labels = [f"{name} ({number})" for number, name in enumerate(given.names)] if not by_name else given.names
-    labelled, cast = frame if by_name else frame.toDF(*labels), _cast_of(policy.upper())
+    labelled, cast = frame if by_name else frame.toDF(*labels), _cast_of(policy)
     columns = []
     for number, field in enumerate(wanted.fields):
         source = given.field(field.name) if by_name else given.fields[number]
         if source is None:
+            if not fills and CURRENT_DEFAULT not in field.metadata:
+                raise _missing(table, field.name)
             default = field.metadata.get(CURRENT_DEFAULT, "null")
             value = f"cast(({default}\n) as {sql_type(field.type)})"
             columns.append(F.expr(value).alias(field.name))
             continue
-        if not _may_store(source.type, field.type, policy.upper(), by_name=by_name):
+        if not _may_store(source.type, field.type, policy, by_name=by_name):
             raise _incompatible(table, field.name, source.type, field.type)
         label = source.name if by_name else labels[number]
         made = stored(F.col(quoted_name(label)), source.type, field.type, quoted_name(field.name), cast, by_name=by_name)
@@ -68,12 +74,12 @@ def aligned_rows(frame: DataFrame, given: StructType, wanted: StructType, table:
 
 
 def ansi_cast(value: Column, given: DataType, wanted: DataType, name: str) -> Column:
-    """Cast a value at any depth. A part of it that the type cannot hold is an error that names the column.
+    """Cast a value at any depth, fields by position. A part of it that the type cannot hold is an error that names the column.
 
     Args:
         name: the name of the table's column, for the error.
     """
-    return stored(value, given, wanted, name, _cast_of("ANSI"))
+    return stored(value, given, wanted, name, _cast_of("ANSI"), by_name=False)
 
 
 def stored_value(value: Column, given: DataType, wanted: DataType, name: str, *, is_legacy: bool) -> Column:
@@ -143,6 +149,22 @@ def _each(given: DataType, wanted: DataType, test: Callable[[DataType, DataType]
     return False
 
 
+def casts_implicitly(wanted: DataType, given: DataType) -> bool:
+    """Whether Spark casts values of a type to another implicitly. A void column accepts any type, and stays void.
+
+    Source: Spark's `TypeCoercion.implicitCast`.
+    """
+    if wanted in VOID_TYPES or given in VOID_TYPES or same_names_and_types(given, wanted):
+        return True
+    if not isinstance(wanted, str) or not isinstance(given, str):
+        return not isinstance(wanted, StructType) and _each(given, wanted, lambda one, other: casts_implicitly(other, one))
+    if wanted.startswith("string"):
+        return True
+    if given.startswith("string"):
+        return _is_number(wanted) or wanted in _TIMES or wanted == "binary"
+    return (_is_number(given) and _is_number(wanted)) or (given in _TIMES and wanted in _TIMES)
+
+
 def _is_number(kind: str) -> bool:
     return kind in INTEGER_BITS or kind in FLOATS or decimal_type(kind) is not None
 
@@ -175,6 +197,14 @@ def _padded(value: str, kind: DataType, depth: int) -> str:
     if bounded is None or bounded[0] != "char":
         return value
     return f"if(length({value}) < {bounded[1]}, rpad({value}, {bounded[1]}, ' '), {value})"
+
+
+def _missing(table: str, column: str) -> AnalysisException:
+    """Return Spark's error for a column without a value."""
+    return AnalysisException(
+        f"[INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_FIND_DATA] Cannot write incompatible data for the table {table}: "
+        f"Cannot find data for the output column {quoted_name(column)}."
+    )
 
 
 def _incompatible(table: str, column: str, given: DataType, wanted: DataType) -> AnalysisException:

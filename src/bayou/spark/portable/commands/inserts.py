@@ -45,6 +45,7 @@ def insert_of(
         replace_matches(application, rows, statement, InsertStatement(name, "overwrite", "", columns, options), path)
         return CommandAnswer()
     if statement.columns:
+        _refuse_unknown(application, statement.columns, path)
         rows, columns = _named(rows, statement.columns, name), "name"
     elif statement.by_name:
         columns = "name"
@@ -79,6 +80,15 @@ def _named(rows: DataFrame, columns: tuple[str, ...], table: str) -> DataFrame:
             wanted=list(columns),
         )
     return rows.toDF(*columns)
+
+
+def _refuse_unknown(application: Application, columns: tuple[str, ...], path: str) -> None:
+    """Raise SchemaMismatchError if an INSERT lists a column that the table does not have. It cannot add one."""
+    snapshot = application.logs.get(qualify(path).uri, {}).update()
+    for name in columns:
+        if snapshot.schema.fields and snapshot.schema.field(name) is None:
+            known = ", ".join(map(quoted_name, snapshot.schema.names))
+            raise failed("UNRESOLVED_COLUMN.WITH_SUGGESTION", at=snapshot, column=quoted_name(name), columns=known)
 
 
 def _in_partition(application: Application, rows: DataFrame, statement: Insert, path: str, table: str) -> tuple[DataFrame, str]:

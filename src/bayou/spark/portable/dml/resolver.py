@@ -46,7 +46,7 @@ class PortableResolver:
         resolution = StatementResolution(target, snapshot, name)
         (condition,) = resolution.at_one_instant([condition])
         where = resolution.condition("DELETE", condition, ())
-        return PortableStatement(resolution.columns, name, where)
+        return PortableStatement(resolution.columns, name, where, is_joined=condition is None)
 
     def update(
         self, target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], condition: Any, values: Mapping[str, Any]

@@ -18,6 +18,7 @@ from bayou.protocol.types.schema import StructField
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.core.statement import SettledCondition
 from bayou.spark.portable.dml.settled import Selection, with_numbers
+from bayou.spark.portable.scan.exact import may_differ
 from bayou.spark.portable.scan.rows import scan_frame
 from bayou.spark.scan.row_ids import METADATA
 from bayou.spark.types.char_columns import declared_as_chars, declared_chars, padded
@@ -49,6 +50,7 @@ class PortableStatement:
         assigned: the assignments of an UPDATE.
         values: its values.
         selections: the rows that the condition selected, within `settled`.
+        is_joined: whether the rows may be joined with other rows, which may be constants.
     """
 
     columns: StructType
@@ -57,6 +59,7 @@ class PortableStatement:
     assigned: tuple[Assignment, ...] = ()
     values: PortableValues = field(default_factory=lambda: PortableValues(()))
     selections: list[Selection] = field(default_factory=list, repr=False)
+    is_joined: bool = False
 
     def rows(self, chosen: ChosenRows) -> DataFrame:
         """Return rows of the table under its alias."""
@@ -77,6 +80,7 @@ class PortableStatement:
             with_numbers=chosen.with_files or chosen.with_numbers,
             with_ids=chosen.ids is not None,
             storage_options=target.options,
+            exact=self.is_joined or (self.condition is not None and may_differ(cast("PortableExpr", self.condition).tree)),
         )
         declared = declared_chars((each, each.name) for each in fields)
         frame = declared_as_chars(padded(target.application.backend, frame, declared, chosen.settings), snapshot.schema)

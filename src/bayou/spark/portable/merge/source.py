@@ -51,13 +51,16 @@ class PortableSource:
     files: None = None
 
     @classmethod
-    def of(cls, backend: Backend, given: DataFrame, snapshot: Snapshot, reads: ReadSet) -> PortableSource:
+    def of(
+        cls, backend: Backend, given: DataFrame, snapshot: Snapshot, reads: ReadSet, rows: DataFrame | None = None
+    ) -> PortableSource:
         """Evaluate a source. Runs a job.
 
         A lost block of its rows is an error: the server never computes them again.
 
         Args:
             reads: what reading it reads of the table itself.
+            rows: the rows to take, if they are not all rows of the source.
 
         Raises:
             UnsupportedFeatureError: a column has a name with the prefix of bayou's own columns.
@@ -73,7 +76,7 @@ class PortableSource:
                 features=(f"columns whose names begin with {OWN_PREFIX}",),
             )
         begin = time.monotonic()
-        kept = kept_rows(given)
+        kept = kept_rows(given if rows is None else rows)
         count = kept.count()
         spent = int((time.monotonic() - begin) * 1000)
         frame, alias = as_given(kept, given)
