@@ -32,7 +32,7 @@ def table(spark, table_path):
 
 
 def rows(spark, table):
-    return [tuple(row) for row in spark.table(table).collect()]
+    return sorted((tuple(row) for row in spark.table(table).collect()), key=repr)
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
@@ -42,9 +42,9 @@ def test_legacy_casts_truncate_or_make_null(spark, table, ansi):
         spark.sql(f"insert into {table} values ('12.7', 1e10D, -1e10D, true, timestamp'2024-01-01 05:00:00', null)")
         spark.sql(f"insert into {table} values (double('NaN'), -129, 1234567890123.9BD, null, null, null)")
     found = rows(spark, table)
-    assert found[0] == (None, 44, -1294967296, 1.5, None, Row(x=7, y="2"))
+    assert found[0][:3] == (0, 127, 1912276171)
     assert found[1] == (12, -1, -2147483648, 1.0, dt.date(2024, 1, 1), None)
-    assert found[2][:3] == (0, 127, 1912276171)
+    assert found[2] == (None, 44, -1294967296, 1.5, None, Row(x=7, y="2"))
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
@@ -66,10 +66,10 @@ def test_strict_casts_lose_nothing(spark, table):
 
 
 def test_fields_match_by_position_and_by_their_names(spark, table):
-    spark.sql(f"insert into {table} (s) values (struct('1', 2))")
+    spark.sql(f"insert into {table} (s) select struct('1', 2)")
     spark.sql(f"insert into {table} select '7', 1, 2, 3, '2024-02-03', named_struct('y', 1, 'x', '2')")
     spark.sql(f"insert into {table} select v, v, v, v, d, named_struct('p', v, 'q', v) v from (select '1' v, '2024-01-01' d)")
-    assert [row[5] for row in rows(spark, table)] == [Row(x=1, y="2"), Row(x=2, y="1"), Row(x=1, y="1")]
+    assert sorted(row[5] for row in rows(spark, table)) == [Row(x=1, y="1"), Row(x=1, y="2"), Row(x=2, y="1")]
 
 
 def test_an_update_follows_the_policy(spark, table):

@@ -58,13 +58,15 @@ def test_constraints(spark, make, rows):
 
 def test_identity_columns(spark, make, rows):
     identity = {"delta.identity.start": 1, "delta.identity.step": 1, "delta.identity.allowExplicitInsert": True}
+    identity["delta.identity.highWaterMark"] = 10
     table = make(field("n", "long", **identity), features=("identityColumns",))
     before = [row["n"] for row in rows()]
-    merge = merged(table, source_of(spark)).whenMatchedUpdate(set={"id": "s.id + 100"})
-    merge.whenNotMatchedInsert("s.n > 100", values={"id": "s.id", "n": "7"}).whenNotMatchedInsert(values={"id": "s.id"}).execute()
+    new = spark.sql("select * from values (3L, 30), (9L, 90), (10L, 10) as s (id, n)")
+    merge = merged(table, new).whenMatchedUpdate(set={"id": "s.id + 100"})
+    merge.whenNotMatchedInsert("s.n < 50", values={"id": "s.id", "n": "7"}).whenNotMatchedInsert(values={"id": "s.id"}).execute()
     found = {row["id"]: row["n"] for row in rows()}
-    assert found[103] == before[3]
-    assert len(set(found.values()) - {None}) == len(set(before) - {None}) + 1
+    assert (found[103], found[10]) == (before[3], 7)
+    assert found[9] > 10
     with pytest.raises(InvalidSchemaError):
         merged(table, source_of(spark)).whenMatchedUpdate(set={"n": "1"}).execute()
 

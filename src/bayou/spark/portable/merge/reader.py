@@ -17,9 +17,11 @@ from bayou.spark.dml.core.row_change import Change
 from bayou.spark.dml.core.target import table_columns
 from bayou.spark.dml.merge.resolution.clauses import Kind
 from bayou.spark.portable.dml.statement import PortableStatement
+from bayou.spark.portable.merge.keys import predicate_of_keys
 from bayou.spark.portable.merge.latest import latest_rows
 from bayou.spark.portable.merge.merge import PortableMerge
 from bayou.spark.portable.merge.resolution import MergeResolution
+from bayou.spark.portable.merge.sides import Sides
 from bayou.spark.portable.merge.source import PortableSource
 from bayou.spark.portable.text.filters import Table, predicate_of
 from bayou.spark.scan.pruning import choose
@@ -71,7 +73,8 @@ def _predicate(request: MergeRequest, snapshot: Snapshot, resolution: PortableRe
 
     of_matches: Predicate = Boolean(value=False)
     if source.rows:
-        of_matches = about(resolution.condition)
+        sides = Sides(snapshot.schema, request.name, source.schema, source.alias)
+        of_matches = And((about(resolution.condition), predicate_of_keys(resolution.condition, sides, snapshot, source)))
         if not resolution.of_kind(Kind.NOT_MATCHED):
             changed = tuple(about(each.condition) for each in resolution.of_kind(Kind.MATCHED))
             of_matches = And((of_matches, Or(changed)))
