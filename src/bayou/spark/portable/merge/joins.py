@@ -17,7 +17,8 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE
 from bayou.spark.dml.merge.first_pass import deletes_all_matches
 from bayou.spark.dml.merge.resolution.clauses import Kind
-from bayou.spark.portable.dml.statement import named
+from bayou.spark.portable.dml.own_frames import numbered_as
+from bayou.spark.portable.dml.statement import PortableStatement, named
 from bayou.spark.scan.row_ids import FILE, METADATA
 from bayou.spark.types.aligned_sql import aligned
 from bayou.spark.types.types import readable_schema, spark_data_type
@@ -47,6 +48,12 @@ class JoinedMerge:
     resolution: PortableResolution
     source: PortableSource
     name: tuple[str, ...]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of the table's own DataFrames whose columns the expressions use."""
+        statement = self.change.statement
+        return statement.numbers if isinstance(statement, PortableStatement) else ()
 
     @property
     def condition(self) -> Column:
@@ -113,7 +120,8 @@ class JoinedMerge:
             return rows.select("*", *copies)
         # Conditions and values see the columns with their types after the MERGE.
         more = [F.col(quoted_name(name)) for name in rows.columns if name not in aligned_columns]
-        return named(rows.select(*(F.expr(t).alias(n) for n, t in aligned_columns.items()), *more, *copies), self.name)
+        rows = named(rows.select(*(F.expr(t).alias(n) for n, t in aligned_columns.items()), *more, *copies), self.name)
+        return numbered_as(rows, self.numbers)
 
     def _chain(self, kind: Kind, otherwise: int) -> Column:
         """Return CASE WHEN over the clauses of a kind, in their order."""

@@ -45,7 +45,8 @@ def read(request: MergeRequest, snapshot: Snapshot, reads: ReadSet) -> PortableM
     target = request.target
     rows = None if request.latest_by is None else latest_rows(request, snapshot)
     source = PortableSource.of(target.application.backend, request.source, snapshot, reads, rows)
-    resolution = MergeResolution(request, snapshot, source).resolve()
+    resolving = MergeResolution(request, snapshot, source)
+    resolution = resolving.resolve()
     predicate = _predicate(request, snapshot, resolution, source)
     total = snapshot.files(["path"]).num_rows
     every = pa.array(np.arange(total), pa.int64())
@@ -56,7 +57,8 @@ def read(request: MergeRequest, snapshot: Snapshot, reads: ReadSet) -> PortableM
     candidates = in_partitions if candidates is None else candidates
     condition = RowCondition(resolution.condition, False, resolution.condition.shown, predicate)
     files = ChosenFiles(total, in_partitions, candidates.cast(pa.int64()), whole=every.slice(0, 0))
-    statement = PortableStatement(parse_schema(table_columns(snapshot)), request.name, None, is_joined=True)
+    columns = parse_schema(table_columns(snapshot))
+    statement = PortableStatement(columns, request.name, None, is_joined=True, numbers=resolving.numbers)
     change = Change(target, "MERGE", snapshot, statement, condition, files, request.settings, request.transaction_id)
     return PortableMerge(change, resolution, source, request.name)
 

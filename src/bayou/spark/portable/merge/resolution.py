@@ -25,6 +25,7 @@ from bayou.spark.expressions.column_references import refuse_widened
 from bayou.spark.portable.casts import casts_implicitly
 from bayou.spark.portable.dml.expr import STEADY, PortableExpr, Scope
 from bayou.spark.portable.dml.instants import at_one_instant
+from bayou.spark.portable.dml.own_frames import numbered_as, numbers_of
 from bayou.spark.portable.dml.resolver import StatementResolution
 from bayou.spark.portable.dml.scalar_queries import with_scalars
 from bayou.spark.portable.dml.statement import named
@@ -55,11 +56,17 @@ _RANDOM = ("Non-deterministic functions", "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_
 
 
 class MergeResolution:
-    """The resolution of one MERGE."""
+    """The resolution of one MERGE.
+
+    Attributes:
+        numbers: the numbers of the table's own DataFrames whose columns its expressions use.
+    """
 
     def __init__(self, request: MergeRequest, snapshot: Snapshot, source: PortableSource) -> None:
         self._request, self._snapshot, self._source = request, snapshot, source
-        self._statement = StatementResolution(request.target, snapshot, request.name)
+        given = [request.condition, *(each for clause in request.clauses for each in clause.given)]
+        self.numbers = numbers_of(request.target, snapshot, given)
+        self._statement = StatementResolution(request.target, snapshot, request.name, self.numbers)
         self._scope = Scope(snapshot.schema, request.name, request.settings, request.target.spark)
         self._names = AssignedNames(snapshot, request.name, source.schema, source.alias, request.may_evolve)
 
@@ -285,7 +292,8 @@ class MergeResolution:
         texts = [(aligned(quoted_name(known.name), known.type, field.type), known.name) for known, field in pairs]
         if all(text == quoted_name(name) for text, name in texts):
             return rows
-        return named(rows.select(*(F.expr(text).alias(name) for text, name in texts)), self._request.name)
+        rows = rows.select(*(F.expr(text).alias(name) for text, name in texts))
+        return numbered_as(named(rows, self._request.name), self.numbers)
 
     def _check_steady(self, frame: DataFrame, each: PortableExpr, name: str) -> None:
         """Raise UnsupportedFeatureError if a condition is not deterministic: the MERGE evaluates it several times."""
