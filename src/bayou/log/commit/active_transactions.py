@@ -74,7 +74,7 @@ def note_read(snapshot: Snapshot, predicate: Predicate | None, paths: pa.Chunked
 
     Args:
         snapshot: the version that is read.
-        predicate: the filter, over physical paths; None if there is none.
+        predicate: the filter, over physical paths, or None without any.
         paths: the files that it leaves.
     """
     transaction, earlier = active_transaction(snapshot.table_uri), _EARLIER.get()

@@ -117,7 +117,7 @@ class UncommittedFiles:
 
 
 def _delete_local(root: str, path: str) -> None:
-    """Delete a file, the checksum that a Hadoop file system may have put beside it, and the folder of its job if nothing is left.
+    """Delete a file, the checksum that a Hadoop file system may have put next to it, and the folder of its job if nothing is left.
 
     The folders of partitions stay, because other writers may use them.
     """

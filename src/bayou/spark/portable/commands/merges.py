@@ -42,7 +42,7 @@ def planned_merge(
     Args:
         text: the statement, without parameters.
         query: returns the rows of a query in the statement, given its text.
-        sql_of: returns the text of an expression in the statement.
+        sql_of: returns the SQL of an expression in the statement.
     """
     source, given = merge.source, "" if merge.with_clause is None else f"{merge.with_clause.text} "
     alias = merge.source_alias

@@ -43,7 +43,7 @@ def changed_rows(
     target = SessionTable.of(application, spark, qualify(path).uri, {})
 
     def sql_of(part: Part) -> str:
-        """Return the text of an expression, in whose queries the WITH clause of the statement stands."""
+        """Return the SQL of an expression, in whose queries the WITH clause of the statement stands."""
         return part.text if change.with_clause is None else behind(change.with_clause.text, part.text, target.settings)
 
     plan: PlannedChange

@@ -69,7 +69,7 @@ def _key(part: Expression, sides: Sides, snapshot: Snapshot) -> SourceKey | None
 
 
 def _compare_alike(one: str, other: DataType) -> bool:
-    """Whether Spark compares values of two types as the numbers or texts that they are."""
+    """Whether Spark compares values of two types as the numbers or strings that they are."""
     if not isinstance(other, str):
         return False
     is_decimal = one.startswith("decimal") and other.startswith("decimal")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keep filters from the reader of Parquet files that Parquet evaluates differently from Spark.
 
-To Spark -0.0 equals 0.0, and a string may hold bytes that are no UTF-8. Parquet would skip row groups with such values.
+To Spark -0.0 equals 0.0, and a string may hold bytes that are not UTF-8. Parquet would skip row groups with such values.
 """
 
 from __future__ import annotations

@@ -217,7 +217,7 @@ class _Messages:
         return Named(self.tree(argument.value), (argument.key,), is_argument=True)
 
     def user_function(self, function: Any) -> Expression:
-        """Convert a call of a function that the message contains. Its name is no function of Spark."""
+        """Convert a call of a function that the message contains. Its name is not that of a function of Spark."""
         if not function.deterministic:
             return Opaque("function that is not deterministic")
         return Call(

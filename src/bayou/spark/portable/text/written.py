@@ -17,10 +17,10 @@ _BEHIND: Final = ("is null", "is true", "is false", "is unknown")
 
 
 def written(node: Expression) -> str:
-    """Return the text of an expression.
+    """Return the SQL of an expression.
 
     Raises:
-        UnreadableTextError: a part of it has no text that means the same, such as a lambda.
+        UnreadableTextError: a part of it has no SQL that means the same, such as a lambda.
     """
     match node:
         case Name(parts):
