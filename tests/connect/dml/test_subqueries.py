@@ -84,3 +84,15 @@ def test_a_subquery_may_have_read_what_another_commit_changes(make, spark, table
 def test_a_condition_must_be_a_boolean(make, keys):
     with pytest.raises(SchemaMismatchError, match="boolean"):
         make().delete("(select max(k) from keys)")
+
+
+def test_a_with_clause_before_a_statement(spark, make, rows, table_path):
+    make()
+    name = f"delta.`{table_path}`"
+    assert spark.sql(f"with few as (select 3L id) delete from {name} where id in (select id from few)").first()[0] == 1
+    spark.sql(f"with few as (select 'x' v) update {name} set v = (select v from few) where id = 4")
+    spark.sql(
+        f"with few as (select 5L id, 'y' v) merge into {name} t using few s on t.id = s.id "
+        "when matched and t.id = (select max(id) from few) then update set v = s.v"
+    )
+    assert rows("id, v")[:5] == [(0, "v0"), (1, "v1"), (2, "v2"), (4, "x"), (5, "y")]

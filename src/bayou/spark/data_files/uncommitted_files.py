@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bayou.errors import DeltaError
 from bayou.log.commit.outcomes import Committed
+from bayou.spark.backend import JOB_FOLDER
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 from bayou.spark.session.progress import committed, phase
@@ -71,8 +72,7 @@ class UncommittedFiles:
             self._paths.pop(path, None)
         if self._root.local is not None:
             for path in paths:
-                with contextlib.suppress(OSError):
-                    os.remove(os.path.join(self._root.local, path))  # noqa: PTH107, PTH118  (the parts are not Path objects)
+                _delete_local(self._root.local, path)
             return
         jvm = Jvm.running()
         with contextlib.suppress(HadoopError, DeltaError, OSError):
@@ -111,3 +111,18 @@ class UncommittedFiles:
         if isinstance(done, Committed):
             committed(done.version, done.metrics or {})
         return done
+
+
+def _delete_local(root: str, path: str) -> None:
+    """Delete a file, the checksum that a Hadoop file system may have put next to it, and the folder of its job if nothing is left.
+
+    The folders of partitions stay, because other writers may use them.
+    """
+    folder, name = os.path.split(path)
+    for each in (path, os.path.join(folder, f".{name}.crc")):  # noqa: PTH118  (the parts are not Path objects)
+        with contextlib.suppress(OSError):
+            os.remove(os.path.join(root, each))  # noqa: PTH107, PTH118
+    while any(part.startswith(JOB_FOLDER) for part in folder.split("/")):
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.join(root, folder))  # noqa: PTH106, PTH118
+        folder = os.path.dirname(folder)  # noqa: PTH120

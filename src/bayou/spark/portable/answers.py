@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.connect import proto
 
+from bayou.log.commit.active_transactions import note_read
 from bayou.plan.predicates.predicate import And
 from bayou.plan.predicates.predicate import columns as columns_of
 from bayou.spark.portable.changes import feed_frame
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.predicates.predicate import Predicate
     from bayou.spark.portable.requests.answers import CommandAnswer, Reference
     from bayou.spark.portable.streams.source import Started
     from bayou.spark.session.application import Application
@@ -135,7 +137,10 @@ class TableAnswers:
             feed = changes_now(self._application, self._spark, snapshot, request.changes, request.storage_options)
         else:
             check_has_columns(snapshot)
-            positions = self._positions(snapshot, conditions)
+            predicate, positions = self._pruned(snapshot, conditions)
+            if request.version is None:
+                paths = snapshot.files(["path"])["path"]
+                note_read(snapshot, predicate, paths if positions is None else paths.take(positions))
         key = (
             feed,
             case_changes(self._spark),
@@ -177,14 +182,14 @@ class TableAnswers:
         resolved, snapshot = known[key]
         return replace(request, path=resolved.path, version=resolved.version, timestamp=None, partition=resolved.partition), snapshot
 
-    def _positions(self, snapshot: Snapshot, conditions: Sequence[proto.Expression]) -> pa.Array | None:
-        """Return the files that may hold a row that satisfies all conditions; None for all files."""
+    def _pruned(self, snapshot: Snapshot, conditions: Sequence[proto.Expression]) -> tuple[Predicate | None, pa.Array | None]:
+        """Return the predicate that all conditions imply, and the files that may hold such a row; None for all rows or files."""
         try:
             trees = [expression_of(each) for each in conditions]
         except UnreadableTextError:
-            return None
+            return None, None
         if not trees:
-            return None
+            return None, None
         used = {part.lower() for tree in trees for node in all_nodes(tree) if isinstance(node, Name) for part in node.parts}
         # Only literals of times depend on the time zone, which is another request.
         has_times = any(field.name.lower() in used and field.type == "timestamp" for field in snapshot.schema.fields)
@@ -192,6 +197,6 @@ class TableAnswers:
         table = Table(snapshot.schema)
         predicate = And(tuple(predicate_of(tree, table, time_zone=zone) for tree in trees))
         if not columns_of(predicate):
-            return None
+            return None, None
         may_match = snapshot.may_match(predicate)
-        return None if pc.all(may_match).as_py() is not False else pc.indices_nonzero(may_match).cast(pa.int64())
+        return predicate, None if pc.all(may_match).as_py() is not False else pc.indices_nonzero(may_match).cast(pa.int64())

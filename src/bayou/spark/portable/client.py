@@ -48,8 +48,9 @@ def message_of(column: Column, spark: SparkSession) -> Any:
 
 def alias_of(frame: DataFrame) -> str | None:
     """Return the alias of a query's rows, or None."""
-    plan = plan_of(frame)
-    return str(plan._alias) if type(plan).__name__ == "SubqueryAlias" else None  # noqa: SLF001  (see above)
+    found = plan_of(frame).plan(client_of(frame.sparkSession))
+    found = found.with_relations.root if found.HasField("with_relations") else found
+    return str(found.subquery_alias.alias) if found.HasField("subquery_alias") else None
 
 
 def kept_rows(frame: DataFrame) -> DataFrame:

@@ -8,7 +8,7 @@ a condition is a column of the table, as in delta-spark, no matter which call re
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from bayou.spark.jvm.relations import plans
 from bayou.spark.jvm.relations.relation import analyzed_plan
@@ -28,10 +28,24 @@ class OwnFrames:
 
     def __init__(self) -> None:
         self._given: deque[tuple[JavaObject, StructType]] = deque(maxlen=_MOST)
+        self._numbers: deque[tuple[int, StructType]] = deque(maxlen=_MOST)
 
     def add(self, frame: DataFrame, schema: StructType) -> None:
         """Record a DataFrame. Its columns are the fields of the schema, in the same order."""
         self._given.append((plans.output(analyzed_plan(frame)), schema))
+
+    def add_number(self, frame: DataFrame, schema: StructType) -> None:
+        """Record a DataFrame of Spark Connect, where columns name their DataFrame by a number."""
+        self._numbers.append((cast("Any", frame)._plan._plan_id, schema))  # noqa: SLF001  (PySpark has no public name for it)
+
+    def numbers(self, schema: StructType) -> frozenset[int]:
+        """Return the numbers of the recorded DataFrames of Spark Connect that have only columns that the table still has."""
+        fields = {each.name: each for each in schema.fields}
+        return frozenset(
+            number
+            for number, of_frame in tuple(self._numbers)
+            if of_frame is schema or all(_is_same(each, fields.get(each.name)) for each in of_frame.fields)
+        )
 
     def columns(self, jvm: Jvm, schema: StructType) -> JavaObject | None:
         """Return the columns of the recorded DataFrames that the table still has, or None without any DataFrame.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import PySparkException
 
+from bayou.log.commit.active_transactions import note_earlier_reads
 from bayou.log.commit.transaction import Transaction
 from bayou.spark.jvm.gateway import Py4JError
 from bayou.spark.session.interrupts import check_interrupted
@@ -45,7 +46,7 @@ def session_transaction(
         user_metadata: the user's note in the commit; None for the note in the session's settings.
         options: further arguments of `Transaction`.
     """
-    return Transaction(
+    transaction = Transaction(
         log,
         snapshot,
         operation,
@@ -56,6 +57,8 @@ def session_transaction(
         on_commit=lambda version: _record_version(spark, version),
         **options,
     )
+    note_earlier_reads(transaction)
+    return transaction
 
 
 def _record_version(spark: SparkSession, version: int) -> None:

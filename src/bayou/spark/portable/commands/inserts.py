@@ -12,6 +12,7 @@ from bayou.protocol.columns.generated_columns import generation_expression
 from bayou.protocol.columns.identity_columns import is_identity
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.statements.defaults import default_of
+from bayou.spark.portable.commands.replacing_inserts import replace_matches
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.text.default_values import with_defaults
 from bayou.spark.portable.text.expressions import read_expression
@@ -40,12 +41,15 @@ def insert_of(
         path: the table's path.
         query: returns the rows of a query in the statement, given its text.
     """
-    if statement.replace_on is not None or statement.replace_using:
-        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="INSERT with REPLACE ON or USING", features=("Spark Connect",))
     with_clause = "" if statement.with_clause is None else f"{statement.with_clause.text} "
     rows = query(f"{with_clause}{_without_defaults(application, spark, statement, path)}")
     name, columns = f"delta.{quoted_name(path)}", "position"
+    options = {"mergeSchema": "true"} if statement.with_schema_evolution else {}
+    if statement.replace_on is not None or statement.replace_using:
+        replace_matches(application, rows, statement, InsertStatement(name, "overwrite", "", columns, options), path)
+        return CommandAnswer()
     if statement.columns:
+        _refuse_unknown(application, statement.columns, path)
         rows, columns = _named(rows, statement.columns, name), "name"
     elif statement.by_name:
         columns = "name"
@@ -58,7 +62,7 @@ def insert_of(
         how = "replace"
     elif statement.is_overwrite:
         how = "dynamic" if overwrites_dynamically(application, spark) else "replace" if condition else "overwrite"
-    insert(application, rows, InsertStatement(name, how, condition, columns, {}), path)
+    insert(application, rows, InsertStatement(name, how, condition, columns, options), path)
     return CommandAnswer()
 
 
@@ -104,6 +108,15 @@ def _named(rows: DataFrame, columns: tuple[str, ...], table: str) -> DataFrame:
             wanted=list(columns),
         )
     return rows.toDF(*columns)
+
+
+def _refuse_unknown(application: Application, columns: tuple[str, ...], path: str) -> None:
+    """Raise SchemaMismatchError if an INSERT lists a column that the table does not have. It cannot add one."""
+    snapshot = application.logs.get(qualify(path).uri, {}).update()
+    for name in columns:
+        if snapshot.schema.fields and snapshot.schema.field(name) is None:
+            known = ", ".join(map(quoted_name, snapshot.schema.names))
+            raise failed("UNRESOLVED_COLUMN.WITH_SUGGESTION", at=snapshot, column=quoted_name(name), columns=known)
 
 
 def _in_partition(application: Application, rows: DataFrame, statement: Insert, path: str, table: str) -> tuple[DataFrame, str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark import StorageLevel
 from pyspark.sql.connect import proto
 
+from bayou.log.commit.active_transactions import noting_reads
 from bayou.spark.portable.requests.cached import CachedFrame
 from bayou.spark.portable.requests.compression import change_plan
 from bayou.spark.portable.requests.execution import Execution
@@ -54,7 +55,7 @@ class Rewriter:
             Exception: what `Answers` raises.
         """
         execution = Execution()
-        with self._aliases(execution) as aliases:
+        with self._aliases(execution) as aliases, noting_reads():
             change_plan(request.plan, lambda plan: self._change(plan, execution, aliases))
         return execution
 

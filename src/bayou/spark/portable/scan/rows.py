@@ -14,6 +14,7 @@ from bayou.errors import failed
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.scan.constants import Constants
+from bayou.spark.portable.scan.exact import unfiltered
 from bayou.spark.portable.scan.footers import FooterReader
 from bayou.spark.portable.scan.guards import BY_IDS, REWRITES, find_columns_by_ids, read_as_stored
 from bayou.spark.portable.scan.listed_files import ListedFiles
@@ -63,6 +64,7 @@ def scan_frame(
     constants: Mapping[str, pa.Array] | None = None,
     storage_options: Mapping[str, str] | None = None,
     files: ListedFiles | None = None,
+    exact: bool = False,
 ) -> DataFrame:
     """Return the rows of some files of a snapshot, without those in deletion vectors.
 
@@ -82,6 +84,7 @@ def scan_frame(
         constants: further columns by their names: an int32 or int64 for each of the files, in the order of `positions`.
         storage_options: credentials for this process to read deletion vectors and footers. They are not sent to Spark.
         files: other files to read instead of the snapshot's. Positions are then those in this list. They have no partition values.
+        exact: whether to keep filters from the reader that Parquet evaluates differently from Spark.
 
     Raises:
         SessionError: client and server share no folder and the files are too many; or a setting makes Spark ignore lists.
@@ -94,7 +97,7 @@ def scan_frame(
     chosen = None if positions is None else positions.cast(pa.int64())
     of_files = {name: _by_file(listed, chosen, values) for name, values in (constants or {}).items()}
     settings, options = ScanSettings.of(spark), dict(storage_options or {})
-    scan = _Scan(spark, snapshot, listed, wanted, with_numbers, with_metadata, ids, of_files, settings, rewrites, options)
+    scan = _Scan(spark, snapshot, listed, wanted, with_numbers, with_metadata, ids, of_files, settings, rewrites, options, exact)
     scan.check_names(chosen)
     # Asking for the version is a request to the server, so it comes last.
     if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
@@ -153,6 +156,7 @@ class _Scan:
     settings: ScanSettings
     rewrites: bool
     storage_options: Mapping[str, str] = field(repr=False)
+    exact: bool = False
     stored: Mapping[str, StructField] | None = None
     """The columns as the files hold them, by physical name; None if they hold the table's types."""
 
@@ -274,7 +278,8 @@ class _Scan:
                 column = constant(physical.name, spark_data_type(StructField(physical.name, each.type)))
                 found.append(column.alias(each.name, metadata=dict(shown)) if shown else column.alias(each.name))
             else:
-                found.append(self._expression(each, physical).alias(each.name))
+                column = self._expression(each, physical)
+                found.append((unfiltered(column, each.type) if self.exact else column).alias(each.name))
         return found
 
     def _expression(self, wanted: StructField, physical: StructField) -> Column:
