@@ -6,14 +6,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.connect.stores.conftest import BUCKET
 
 import bayou
-from bayou.spark.portable.scan.scratch import IN_TABLE, SETTING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from tests.support.object_servers import Proxy
 
 Options = dict[str, str]
 RETENTION = "spark.databricks.delta.retentionDurationCheck.enabled"

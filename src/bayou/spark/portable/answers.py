@@ -152,7 +152,9 @@ class TableAnswers:
             frame = self._frames.get(key)
         if frame is None or not lists_are_whole(frame):
             if feed is None:
-                files = ListedFiles(snapshot, name=request.partition or "")  # of a partition's folder, the snapshot has its files only
+                files = ListedFiles(
+                    snapshot, name=request.partition or ""
+                )  # of a partition's folder, the snapshot has its files only
                 frame = scan_frame(self._spark, snapshot, positions, storage_options=request.storage_options, files=files)
             else:
                 frame = feed_frame(self._spark, feed, request.storage_options)
@@ -180,7 +182,9 @@ class TableAnswers:
         if key not in known:
             known[key] = resolve(self._application, self._spark, request)
         resolved, snapshot = known[key]
-        return replace(request, path=resolved.path, version=resolved.version, timestamp=None, partition=resolved.partition), snapshot
+        return replace(
+            request, path=resolved.path, version=resolved.version, timestamp=None, partition=resolved.partition
+        ), snapshot
 
     def _pruned(self, snapshot: Snapshot, conditions: Sequence[proto.Expression]) -> tuple[Predicate | None, pa.Array | None]:
         """Return the predicate that all conditions imply, and the files that may hold such a row; None for all rows or files."""

@@ -111,7 +111,9 @@ def _clients_on_disk(parent: Path) -> dict[str, dict[str, int]]:
     for folder in parent.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):  # another user's, or deleted meanwhile
             files = [file for file in folder.rglob("*") if file.is_file()]
-            found[folder.name] = {str(file.relative_to(folder)): _milliseconds(file) for file in files} or {"": _milliseconds(folder)}
+            found[folder.name] = {str(file.relative_to(folder)): _milliseconds(file) for file in files} or {
+                "": _milliseconds(folder)
+            }
     return found
 
 

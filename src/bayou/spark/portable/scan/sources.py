@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.spark.portable.scan.carrier import Carrier
     from bayou.spark.portable.scan.listed_files import ListedFiles
@@ -52,6 +51,8 @@ OPTIONS: Final = {
     "int96RebaseMode": "CORRECTED",
 }
 """Options of every scan, whatever the session's settings are: no file is ignored, and old dates are read as they are."""
+
+
 class Source(Protocol):
     """The files of a scan.
 
@@ -130,8 +131,10 @@ class _Listed:
         frame = self.spark.read.schema(schema).options(**OPTIONS, **options).parquet(self.carrier.folder)
         self.carrier.keep_with(frame)
         # If only the list is gone, and not its folder, Spark finds no files. Therefore each analysis looks at the list, too. The
-        # join has no effect, and the optimizer removes it. It keeps `_metadata`, which a union or a subquery would not.
+        # condition has no effect, and the optimizer removes it. A union or a join would be a second source for input_file_name().
         nothing = self.spark.read.text(literal(self.carrier.list)).where(F.lit(False))
+        if hasattr(nothing, "exists"):  # from 4.0 on
+            return frame.where(~nothing.exists())
         return frame.join(nothing, F.lit(True), "left_anti")
 
     def number(self, metadata: str) -> Column:
