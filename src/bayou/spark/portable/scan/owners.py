@@ -59,7 +59,9 @@ def own(store: LogStore, folder: str) -> None:
             file = Path(path).open("r+b")  # noqa: SIM115  (it stays open, and with it the lock)
             with contextlib.suppress(OSError):  # a file system without locks
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _held[path] = file
+            before, _held[path] = _held.get(path), file
+            if before is not None:
+                before.close()
         is_first = not _renewed
         _renewed.append((os.getpid(), store, name))
     if is_first:
