@@ -60,7 +60,7 @@ def test_a_batch_whose_folder_is_out_of_reach_is_an_error(interrupted, spark, tm
     entry = log.read_text()
     log.write_text(entry.replace(str(tmp_path), "/proc/bayou"))
     (log.parent / ".1.crc").unlink()
-    with pytest.raises(StreamingSourceError, match="has planned batch 1.*/proc/bayou"):
+    with pytest.raises(StreamingSourceError, match=r"has planned batch 1.*/proc/bayou"):
         interrupted.start()
     log.write_text(entry)
     interrupted.run()
@@ -145,7 +145,7 @@ def test_a_checkpoint_of_a_classic_session_is_refused(source):
     offset = SourceOffset(bayou.open(source.path).snapshot().metadata.id, 1).to_json()
     (source.checkpoint / "offsets").mkdir(parents=True)
     (source.checkpoint / "offsets" / "0").write_text(f'v1\n{{"batchWatermarkMs":0,"batchTimestampMs":0,"conf":{{}}}}\n{offset}')
-    with pytest.raises(StreamingSourceError, match="belongs to a query of a classic session.*Next: "):
+    with pytest.raises(StreamingSourceError, match=r"belongs to a query of a classic session.*Next: "):
         source.start()
 
 

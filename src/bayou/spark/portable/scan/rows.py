@@ -126,7 +126,7 @@ def stream_frame(streamed: StreamedRows) -> DataFrame:
     """
     snapshot, spark = streamed.snapshot, streamed.spark
     wanted = list(snapshot.schema.fields)
-    scan = _Scan(spark, snapshot, ListedFiles(snapshot), wanted, False, False, None, {}, {})  # noqa: FBT003
+    scan = _Scan(spark, snapshot, ListedFiles(snapshot), wanted, False, False, None, {}, {})
     scan.check_names()
     if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
         raise failed(
