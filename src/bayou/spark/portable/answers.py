@@ -98,17 +98,15 @@ class TableAnswers:
             return write_of(self._application, self._spark, command.write_operation)
         if kind == "write_operation_v2":
             return write_to(self._application, self._spark, command.write_operation_v2)
-        if kind == "write_stream_operation_start":
-            write_batches(self._spark, command.write_stream_operation_start)
-            self._streams.before_start(command.write_stream_operation_start)
-            return None
-        if kind == "streaming_query_command":
-            self._streams.catch_up(command.streaming_query_command)
-            return None
         if kind == "merge_into_table_command":
             return merge_into(self._application, self._spark, command.merge_into_table_command)
         if kind == "sql_command":
             return self._statement(command.sql_command)
+        if kind == "write_stream_operation_start":
+            write_batches(self._spark, command.write_stream_operation_start)
+            self._streams.before_start(command.write_stream_operation_start)
+        elif kind == "streaming_query_command":
+            self._streams.catch_up(command.streaming_query_command)
         return None
 
     def starting(self, start: proto.WriteStreamOperationStart) -> AbstractContextManager[Started | None]:
