@@ -9,7 +9,7 @@ from bayou.errors import failed
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.alter.truncate import truncate
 from bayou.spark.portable.commands.tables.alterations import altered, commented
-from bayou.spark.portable.commands.tables.caches import cache_table, refresh_table, uncache_table
+from bayou.spark.portable.commands.tables.caches import cache_table, refresh_table, storage_level, uncache_table
 from bayou.spark.portable.commands.tables.creations import created, created_like
 from bayou.spark.portable.commands.tables.descriptions import described
 from bayou.spark.portable.requests.answers import CommandAnswer
@@ -42,6 +42,7 @@ _COMMANDS: Final = {
 }
 """Spark's classes of commands that are refused."""
 _DELTA: Final = "delta"
+_TABLE: Final = len(("delta", "path"))
 
 
 def run_table_statement(
@@ -77,7 +78,8 @@ def run_table_statement(
 def tables_of(statement: TableStatement) -> list[str]:
     """Return the paths of the Delta tables that a statement changes or describes."""
     if isinstance(statement, CommentOnColumn):
-        return [statement.parts[1]] if statement.parts[0].lower() == _DELTA and "/" in statement.parts[1] else []
+        is_at_path = len(statement.parts) > _TABLE and statement.parts[0].lower() == _DELTA and "/" in statement.parts[1]
+        return [statement.parts[1]] if is_at_path else []
     return [statement.table.path or ""] if is_path(statement.table) else []
 
 
@@ -100,7 +102,7 @@ def _described(application: Application, spark: SparkSession, statement: Descrip
         case Refresh():
             refresh_table(application, spark, path)
         case Cache(is_lazy=is_lazy, level=level):
-            cache_table(spark, path, is_lazy=is_lazy, level=level)
+            cache_table(spark, path, is_lazy=is_lazy, level=storage_level(level))
         case Uncache():
             uncache_table(application, spark, path)
         case Refused():
