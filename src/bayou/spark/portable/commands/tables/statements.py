@@ -18,13 +18,14 @@ from bayou.spark.portable.text.tables.alterations import Alter, CommentOnColumn
 from bayou.spark.portable.text.tables.creations import Create, CreateLike
 from bayou.spark.portable.text.tables.descriptions import Cache, Refresh, Refused, Truncate, Uncache
 from bayou.spark.portable.text.tables.statements import table_statement
+from bayou.spark.portable.text.tree import UnreadableTextError
 from bayou.spark.read.request import is_table
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.table.refused_commands import refused_command, refused_on_path, refuses
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -42,6 +43,7 @@ _COMMANDS: Final = {
 }
 """Spark's classes of commands that are refused."""
 _DELTA: Final = "delta"
+_PATHS: Final = "spark.sql.runSQLOnFiles"
 _TABLE: Final = len(("delta", "path"))
 
 
@@ -57,12 +59,9 @@ def run_table_statement(
     Raises:
         UnreadableTextError: the statement is invalid, or bayou cannot read it.
     """
-    statement = table_statement(text)
-    if statement is None or not _is_about_delta(statement):
+    statement = _read(application, spark, text)
+    if statement is None:
         return None
-    dialect = Dialect.of(application.backend.settings(spark))
-    if dialect != Dialect():
-        statement = table_statement(text, dialect) or statement
     if isinstance(statement, Create):
         return created(application, spark, statement, query)
     if isinstance(statement, CreateLike):
@@ -73,6 +72,34 @@ def run_table_statement(
     if isinstance(statement, Alter):
         return altered(application, spark, statement, path)
     return _described(application, spark, statement, path)
+
+
+def _read(application: Application, spark: SparkSession, text: str) -> TableStatement | None:
+    """Return a statement about a Delta table; None for another one, and if the session's SQL has no paths.
+
+    The session's settings are read, in one request, only for a statement about a Delta table.
+    """
+    settings: dict[str, str] | None = None
+    try:
+        statement = table_statement(text)
+    except UnreadableTextError:
+        settings = application.backend.settings(spark)
+        statement = _read_again(text, settings)
+    if statement is None or not _is_about_delta(statement):
+        return None
+    settings = application.backend.settings(spark) if settings is None else settings
+    if settings.get(_PATHS, "true").lower() != "true":
+        return None
+    dialect = Dialect.of(settings)
+    return statement if dialect == Dialect() else table_statement(text, dialect)
+
+
+def _read_again(text: str, settings: Mapping[str, str]) -> TableStatement | None:
+    """Read a statement by the session's settings. Raise UnreadableTextError if they have their defaults."""
+    dialect = Dialect.of(settings)
+    if dialect == Dialect():
+        raise UnreadableTextError("a statement that is not valid", 0)
+    return table_statement(text, dialect)
 
 
 def tables_of(statement: TableStatement) -> list[str]:
