@@ -29,7 +29,7 @@ DELTA_ILLEGAL_OPTION/storage-level InvalidOptionError
 DELTA_OPERATION_NOT_ALLOWED/connect-catalog UnsupportedFeatureError
     The Spark Connect server has no data source delta, and its catalog refuses entries of unknown data sources, so {relation} cannot
     become a Delta table of the catalog.
-    Next: Leave the name out and use the table by its path, or register it on a classic session.
+    Next: Leave the name out and use the table by its path, as in CREATE TABLE delta.`/a/path`. A temporary view of it has a name.
 scratch-not-shared SessionError
     The setting {setting} names the folder {folder}, which this process cannot write to, or which the Spark Connect server does not
     read; both need the same folder.

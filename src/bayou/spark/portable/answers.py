@@ -20,6 +20,7 @@ from bayou.spark.portable.changes import feed_frame
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
 from bayou.spark.portable.commands.merges import merge_into
 from bayou.spark.portable.commands.sql_commands import run_sql
+from bayou.spark.portable.commands.tables.catalog_methods import catalog_answer
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.references import references_in
 from bayou.spark.portable.scan.carrier import lists_are_whole
@@ -83,9 +84,8 @@ class TableAnswers:
         return self.rows({**source.options, **paths}, conditions)
 
     def catalog(self, request: proto.Catalog) -> DataFrame | None:
-        """None: the server answers."""
-        del request
-        return None
+        """Return the rows that answer a method about a table by path, or None if the server answers."""
+        return catalog_answer(self._application, self._spark, request)
 
     def references(self, sql: proto.SQL) -> Sequence[Reference]:
         """Return the tables in a query."""
