@@ -84,7 +84,9 @@ class ScanSettings:
         if not self.is_case_sensitive:
             return
         chosen = np.arange(files.count) if positions is None else positions.to_numpy()
-        done = _checked.setdefault(files.snapshot, np.zeros(files.count, bool)) if files.table is None else np.zeros(files.count, bool)
+        done = (
+            _checked.setdefault(files.snapshot, np.zeros(files.count, bool)) if files.table is None else np.zeros(files.count, bool)
+        )
         chosen = chosen[~done[chosen]]
         facts = files.facts(["path", "size"]).take(pa.array(chosen))
         uris = [paths.to_uri(path, files.snapshot.table_uri) for path in facts["path"].to_pylist()]

@@ -51,6 +51,8 @@ OPTIONS: Final = {
     "int96RebaseMode": "CORRECTED",
 }
 """Options of every scan, whatever the session's settings are: no file is ignored, and old dates are read as they are."""
+
+
 class Source(Protocol):
     """The files of a scan.
 
