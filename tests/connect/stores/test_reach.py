@@ -16,7 +16,7 @@ from bayou.errors import SessionError, StorageError
 from bayou.storage import open_store, qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
     from tests.support.object_servers import Proxy
