@@ -45,6 +45,12 @@ ROOMS = (
     *("spark/user_defined_types", "spark/text", "spark/catalog", "spark/backend", "spark/expr", "spark/pinned_settings"),
     *("spark/jvm/gateway", "spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),
     *("spark/errors", "spark/session", "spark/types", "spark/expressions", "spark/portable/text"),
+    *(
+        "spark/portable/client",
+        "spark/portable/settings",
+        "spark/portable/requests/messages",
+        "spark/portable/requests/compression",
+    ),
     *("spark/scan", "spark/portable/scan", "spark/read", "spark/data_files"),
     *("spark/dml/keys", "spark/dml/core", "spark/dml/native", "spark/dml/statements", "spark/dml/replace"),
     *("spark/dml/merge/resolution", "spark/dml/merge/source", "spark/dml/merge", "spark/dml"),

@@ -184,7 +184,7 @@ def _rows_in(
     stored = [physical_field(field, column, by_id=False) for field in fields if (column := schema.field(field.name)) is not None]
     uris, given = [f"{options.path}/{paths.decode(file.path)}" for file in new], options.storage_options
     if not backend_of(spark).is_native:  # Spark Connect ignores the option about patterns, and secrets stay in the client
-        from bayou.spark.portable.scan.sources import literal  # noqa: PLC0415  (classic sessions need none of it)
+        from bayou.spark.portable.scan.folders import literal  # noqa: PLC0415  (classic sessions need none of it)
 
         uris, given = [literal(uri) for uri in uris], {}
     reader = spark.read.options(**with_options(given, Job.REWRITE), **_PLAIN_PATHS).schema(spark_schema(stored))
