@@ -43,6 +43,7 @@ ROOMS = (
         "health_report",
     ),
     *("spark/user_defined_types", "spark/text", "spark/catalog", "spark/backend", "spark/expr", "spark/pinned_settings"),
+    "spark/errors/error_classes",
     *("spark/jvm/gateway", "spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),
     *("spark/errors", "spark/session", "spark/types", "spark/expressions", "spark/portable/text"),
     *("spark/scan", "spark/portable/scan", "spark/read", "spark/data_files"),

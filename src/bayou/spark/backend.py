@@ -214,6 +214,14 @@ class Backend(Protocol):
         """
         ...
 
+    def planning_session(self, session: Any) -> SparkSession:
+        """Return a session that resolves expressions of tables, with the time zone of a session and none of its other settings.
+
+        Args:
+            session: a `SparkSession`, or its side in the JVM.
+        """
+        ...
+
     def catalog(self, spark: SparkSession) -> Catalog:
         """Return the catalog of a session."""
         ...

@@ -19,7 +19,7 @@ from bayou.spark.jvm.core.adapters import has_delta_spark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.own_sessions import default_session
-from bayou.spark.jvm.core.session import TIME_ZONE, SessionConf, is_stopped, java_session
+from bayou.spark.jvm.core.session import TIME_ZONE, SessionConf, is_stopped, java_session, session_of
 from bayou.spark.jvm.relations import encryption, file_tasks, own_sql, parquet_tables, parser, relation
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
@@ -75,6 +75,10 @@ class NativeBackend:
     def time_zone(self, session: Any) -> str:
         """Return a session's time zone."""
         return self.conf(session).time_zone
+
+    def planning_session(self, session: Any) -> SparkSession:
+        """Return a session that resolves expressions of tables: the workbench."""
+        return session_of(self.workbench(java_session(session) if isinstance(session, SparkSession) else session))
 
     def catalog(self, spark: SparkSession) -> Catalog:
         """Return the catalog of a session."""

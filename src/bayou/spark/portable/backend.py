@@ -9,7 +9,7 @@ import logging
 import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary
 
 from pyspark.errors import ParseException, PySparkException
@@ -90,6 +90,10 @@ class PortableBackend:
     def time_zone(self, session: Any) -> str:
         """Return a session's time zone."""
         return str(session.conf.get(_TIME_ZONE) or "UTC")
+
+    def planning_session(self, session: Any) -> SparkSession:
+        """Return the session itself: a client has no others."""
+        return cast("SparkSession", session)
 
     def catalog(self, spark: SparkSession) -> Catalog:
         """Return the catalog of a session."""

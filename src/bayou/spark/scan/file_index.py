@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.protocol.actions import paths
 from bayou.spark.jvm.core.bulk import Bulk, FileGroup
 from bayou.spark.jvm.relations.relation import bound_predicate
 
@@ -69,23 +68,6 @@ class ScanFiles:
             self.modification_times.take(positions),
             self.groups.take(positions),
         )
-
-
-def uris(encoded: pa.Array, table_uri: str) -> pa.Array:
-    """Return the URIs of files, without percent-encoding.
-
-    Most paths are relative and have no escaped characters: Arrow converts all of them in one call, and Python only the others.
-
-    Args:
-        encoded: the paths of the files in the log.
-    """
-    joined = pc.binary_join_element_wise(table_uri.rstrip("/"), encoded, "/")
-    is_special = pc.match_substring_regex(encoded, "^/|%|:")  # absolute, percent-encoded or with a scheme
-    if not pc.any(is_special).as_py():
-        return joined
-    special = encoded.filter(is_special).to_pylist()
-    decoded = pa.array([paths.to_uri(path, table_uri) for path in special], pa.string())
-    return pc.replace_with_mask(joined, is_special, decoded)
 
 
 def group_files(

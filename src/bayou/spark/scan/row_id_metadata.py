@@ -17,8 +17,9 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.catalyst.wide_columns import projected
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.jvm.relations.relation import analyzed_plan
+from bayou.spark.scan.file_metadata import OUR_METADATA
 from bayou.spark.scan.row_ids import BASE, BASE_VERSION, RowIdColumns
-from bayou.spark.scan.scan import OUR_METADATA, PlannedScan
+from bayou.spark.scan.scan import PlannedScan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

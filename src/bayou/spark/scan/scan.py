@@ -31,16 +31,9 @@ from bayou.spark.jvm.relations.plans import analyzed, class_name, file_metadata_
 from bayou.spark.jvm.relations.relation import FileRelation, java_frame, logical_relation
 from bayou.spark.pinned_settings import Job, values, with_options
 from bayou.spark.scan import vector_columns
-from bayou.spark.scan.file_index import (
-    FileGroups,
-    PartitionColumn,
-    ScanFiles,
-    group_files,
-    list_directories,
-    partition_groups,
-    uris,
-)
-from bayou.spark.scan.file_source import FileSource, SnapshotFiles
+from bayou.spark.scan.file_index import FileGroups, PartitionColumn, ScanFiles, group_files, list_directories, partition_groups
+from bayou.spark.scan.file_metadata import FILE_METADATA, OUR_METADATA
+from bayou.spark.scan.file_source import FileSource, SnapshotFiles, uris
 from bayou.spark.scan.file_types import group_by_types, must_be_grouped
 from bayou.spark.scan.footers import read_footers
 from bayou.spark.scan.vector_columns import BYTES
@@ -57,10 +50,6 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
 
-METADATA = "_metadata"
-"""Spark's column of metadata about a row's file."""
-_METADATA_MARK = "__file_source_metadata_col"
-OUR_METADATA = "__bayou_metadata"
 _SCANS_WITH_CONSTANTS: Final = itertools.count()
 _HIDDEN_TYPES = {
     pa.int32(): "integer",
@@ -69,11 +58,6 @@ _HIDDEN_TYPES = {
     pa.binary(): "binary",
     pa.timestamp("us", "UTC"): "timestamp",
 }
-
-
-def is_file_metadata(column: StructField) -> bool:
-    """Whether a column of a plan is Spark's own `_metadata`, and not a table's column of this name."""
-    return _METADATA_MARK in column.metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +151,8 @@ class Scan:
 
     def _name_of_facts(self, relation: JavaObject) -> str:
         """Return Spark's name for its metadata of a row's file, which it changes if a column has the same name."""
-        if not any(f.name.lower() == METADATA for f in (*self._physical_fields(), *self._partition_fields())):
-            return METADATA
+        if not any(f.name.lower() == FILE_METADATA for f in (*self._physical_fields(), *self._partition_fields())):
+            return FILE_METADATA
         return quoted_name(file_metadata_name(self.application.jvm, relation))
 
     def _expression(self, wanted: StructField) -> str:

@@ -27,9 +27,10 @@ from bayou.spark.read.change_scan import FEED_NAMES, changes_at
 from bayou.spark.read.reader import check_has_columns
 from bayou.spark.read.request import RelationRequest, is_table
 from bayou.spark.scan import metadata_query
+from bayou.spark.scan.file_metadata import is_file_metadata
 from bayou.spark.scan.pruning import choose
 from bayou.spark.scan.row_id_metadata import asks_for_row_ids, with_row_ids
-from bayou.spark.scan.scan import Scan, is_file_metadata
+from bayou.spark.scan.scan import Scan
 from bayou.spark.sql.constraint_statements import ConstraintStatements
 from bayou.spark.sql.create_like import like_command
 from bayou.spark.sql.functions.log_rows import WantedRows, planned_rows

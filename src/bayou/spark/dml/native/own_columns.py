@@ -10,8 +10,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 
 from bayou.errors import failed
+from bayou.spark.errors.error_classes import error_class_of
 from bayou.spark.jvm.core import nodes
-from bayou.spark.jvm.core.callbacks import error_class_of
 from bayou.spark.jvm.relations.plans import id_of
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_ou
 from bayou.spark.jvm.catalyst.settled import gives_the_same
 from bayou.spark.jvm.catalyst.wide_columns import ChosenColumns
 from bayou.spark.jvm.relations.plans import schema_of
-from bayou.spark.scan import pruning
+from bayou.spark.scan.matching_partitions import matching_partitions as matching_files
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class NativeColumns(ChosenColumns):
 
 def matching_partitions(target: SessionTable, snapshot: Snapshot, conditions: Sequence[Any]) -> pa.Array:
     """Return the files whose partition values satisfy all conditions, which are expressions of a classic session."""
-    return pruning.matching_partitions(target.application, target.spark, snapshot, [node_of(each) for each in conditions])
+    return matching_files(target.application, target.spark, snapshot, [node_of(each) for each in conditions])
 
 
 def check_values(rows: Callable[[], DataFrame], values: Sequence[Column]) -> None:

@@ -18,10 +18,10 @@ from bayou.spark.dml.core.row_change import change_of
 from bayou.spark.dml.core.target import table_columns
 from bayou.spark.dml.native.statement import NativeStatement
 from bayou.spark.dml.replace.replaced_rows import ReplacedRows
+from bayou.spark.errors.error_classes import error_class_of
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.settled import settled
-from bayou.spark.jvm.core.callbacks import error_class_of
 from bayou.spark.jvm.relations.relation import alias_of
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.types.char_columns import as_chars_of, declared_as_chars

@@ -16,10 +16,11 @@ from bayou.errors import DeltaError, PathNotFoundError, redact_text
 from bayou.log.segment.time_travel import split_path
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.dml.core.result import COUNTS
+from bayou.spark.errors.error_classes import error_class_of
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.parsed_nodes import has_computed_table, table_node, with_named_table
 from bayou.spark.jvm.core import nodes
-from bayou.spark.jvm.core.callbacks import BiFunction, error_class_of
+from bayou.spark.jvm.core.callbacks import BiFunction
 from bayou.spark.jvm.core.session import active_session, java_session, session_of
 from bayou.spark.jvm.relations import commands
 from bayou.spark.jvm.relations.catalog import Catalog

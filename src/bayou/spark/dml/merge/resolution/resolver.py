@@ -26,6 +26,7 @@ from bayou.spark.dml.merge.resolution.resolved import Resolution, ResolvedClause
 from bayou.spark.dml.native.assigned_values import typed_assignments
 from bayou.spark.dml.statements.assignments import checked_assignments
 from bayou.spark.dml.statements.defaults import default_of
+from bayou.spark.errors.error_classes import error_class_of
 from bayou.spark.expressions.column_references import refuse_widened
 from bayou.spark.jvm.backend import backend_of_jvm
 from bayou.spark.jvm.catalyst import merge as catalyst
@@ -34,7 +35,6 @@ from bayou.spark.jvm.catalyst.casts import casts_implicitly
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList, Named
 from bayou.spark.jvm.catalyst.settled import at_one_instant
 from bayou.spark.jvm.core import nodes
-from bayou.spark.jvm.core.callbacks import error_class_of
 from bayou.spark.jvm.relations import plans
 from bayou.spark.session.application import Application
 from bayou.spark.types.types import readable_schema
