@@ -23,8 +23,8 @@ from pyspark.sql.conf import RuntimeConfig
 from bayou.as_delta.given_settings import conf_given, get_given, note, note_launch, pass_on, set_given, unset_given
 from bayou.as_delta.settings import overrides, submit_arguments, without_delta
 from bayou.spark.enable import enable
-from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.core.system_properties import change_spark_properties
+from bayou.spark.native.session.launch import change_spark_properties
+from bayou.spark.session.running_context import running_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -52,7 +52,7 @@ def wrap_pyspark() -> None:
 
 def enable_running() -> None:
     """Enable the running session, if there is one."""
-    if Jvm.running() is not None:
+    if running_context() is not None:
         running = SparkSession.getActiveSession()
         if running is not None:
             _enable(running)

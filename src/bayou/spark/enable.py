@@ -20,11 +20,11 @@ from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.callbacks import BiConsumer, BiFunction
 from bayou.spark.jvm.core.session import answer_parser, install_catalog, install_rule, java_session
 from bayou.spark.jvm.core.transaction_ids import pass_transaction_ids
+from bayou.spark.native.session.hadoop_store import register_hadoop_stores
+from bayou.spark.native.session.object_stores import register_object_stores
 from bayou.spark.session.after_writes import NewVersion, follow_writes
 from bayou.spark.session.given_arguments import session_of
-from bayou.spark.session.hadoop_store import register_hadoop_stores
 from bayou.spark.session.interrupts import listen
-from bayou.spark.session.object_stores import register_object_stores
 from bayou.spark.session.settings import compacts_by_itself
 from bayou.spark.sql.statements.beginnings import as_lines
 
@@ -163,9 +163,10 @@ class _Late:
 
 
 def _application(jvm: Jvm) -> Application:
+    from bayou.spark.native.backend import backend_of_jvm  # noqa: PLC0415  (see _Late)
     from bayou.spark.session.application import Application  # noqa: PLC0415  (see _Late)
 
-    return Application.of_jvm(jvm)
+    return Application.of_backend(backend_of_jvm(jvm))
 
 
 def _provider(jvm: Jvm) -> Callable[[Any, Any], Any]:

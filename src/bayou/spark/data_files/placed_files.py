@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 from bayou.errors import SessionError, failed, reason
 from bayou.protocol.actions.file_names import CHANGES_FOLDER
-from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
+from bayou.spark.backend import native_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +58,7 @@ class SplitFolders:
         moves = list(zip(relatives, places, strict=True))
         try:
             self._move_locally(moves) if self.root.local is not None else self._move(moves)
-        except (OSError, HadoopError, SessionError) as error:
+        except (OSError, SessionError) as error:
             raise failed("files-not-moved", table=self.root.uri, reason=reason(error)) from error
         self.clear()
         return places
@@ -70,8 +69,7 @@ class SplitFolders:
             if self.root.local is not None:
                 shutil.rmtree(Path(self.root.local, folder), ignore_errors=True)
             else:
-                with contextlib.suppress(HadoopError, SessionError, OSError):
-                    self._files().clear(f"{self.root.uri}/{folder}")
+                native_part("session.remote_files").delete_folders(self.root.uri, self.options, [f"{self.root.uri}/{folder}"])
         for job in self.jobs if self.root.local is not None else ():
             with contextlib.suppress(OSError):
                 Path(str(self.root.local), job).rmdir()
@@ -95,12 +93,4 @@ class SplitFolders:
 
     def _move(self, moves: Sequence[tuple[str, str]]) -> None:
         uris = [(f"{self.root.uri}/{source}", f"{self.root.uri}/{target}") for source, target in moves]
-        for answer in self._files().move_all(uris) if uris else ():
-            if isinstance(answer, Exception):
-                raise answer
-
-    def _files(self) -> HadoopFiles:
-        jvm = Jvm.running()
-        if jvm is None:
-            raise failed("no-running-session")
-        return HadoopFiles.of(jvm, self.root.uri, self.options)
+        native_part("session.remote_files").move_files(self.root.uri, self.options, uris)

@@ -7,10 +7,8 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from bayou.errors import SessionError
 from bayou.log.commit.outcomes import Committed
-from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
+from bayou.spark.backend import native_part
 from bayou.spark.session.progress import committed, phase
 from bayou.storage import qualify
 
@@ -74,10 +72,8 @@ class UncommittedFiles:
                 with contextlib.suppress(OSError):
                     os.remove(os.path.join(self._root.local, path))  # noqa: PTH107, PTH118  (the parts are not Path objects)
             return
-        jvm = Jvm.running()
-        if paths and jvm is not None:
-            with contextlib.suppress(HadoopError, SessionError):
-                HadoopFiles.of(jvm, self._root.uri, self._options).delete_all([f"{self._root.uri}/{path}" for path in paths])
+        uris = [f"{self._root.uri}/{path}" for path in paths]
+        native_part("session.remote_files").delete_files(self._root.uri, self._options, uris)
 
     def commit(
         self,

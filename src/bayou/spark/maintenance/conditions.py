@@ -21,6 +21,7 @@ from bayou.spark.dml.core.target import table_columns
 from bayou.spark.dml.native.expr import NativeExpr
 from bayou.spark.dml.native.statement import NativeStatement, matching_partitions
 from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import facts_of
 from bayou.spark.portable.text.filters import Table, predicate_of
@@ -49,7 +50,7 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
     """
     if not table.application.backend.is_native:
         return _by_text(table, snapshot, command, text, partitions_only=partitions_only)
-    jvm = table.application.jvm
+    jvm = jvm_of(table.application)
     statement = row_changes.delete_statement(jvm, table.spark, table_columns(snapshot), (), text)
     named = NativeExpr.of(jvm, row_changes.condition_of_statement(statement))
     check_condition(command, named, snapshot)

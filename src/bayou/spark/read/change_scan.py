@@ -28,6 +28,7 @@ from bayou.spark.jvm.catalyst.wide_columns import projected
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.jvm.relations.plans import analyzed, union
 from bayou.spark.jvm.relations.relation import java_frame
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.change_request import ChangeSettings, PinnedChanges
 from bayou.spark.scan import vector_columns
 from bayou.spark.scan.scan import PlannedScan, Scan
@@ -144,7 +145,7 @@ class Changes:
         names = [*scans[0].columns[: len(fields)], *FEED_NAMES, *([] if metadata is None else scans[0].columns[-1:])]
         if len(scans) == 1:
             return replace(scans[0], columns=names)
-        jvm = application.jvm
+        jvm = jvm_of(application)
         spark, columns = session_of(session), [*map(quoted_name, names)]
         rows = union(java_frame(projected(jvm, spark, scan.plan, columns)) for scan in scans)
         return PlannedScan(analyzed(rows), names, is_union=True)

@@ -20,6 +20,7 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.expressions.default_checks import harmless_defaults
 from bayou.spark.jvm.core.session import dataset, java_session, session_of
 from bayou.spark.jvm.relations.relation import BareTable, bare_relation, frame_of_relation
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.change_scan import changes_now, pin
 from bayou.spark.read.request import RelationRequest, TableRequest, resolve
 from bayou.spark.scan.row_ids import has_row_id_columns
@@ -87,7 +88,7 @@ def _relation_of(
         size=_size(snapshot),
         tracks_rows=has_row_id_columns(snapshot),
     )
-    return bare_relation(application.jvm, session, bare, request.path if options is None else options)
+    return bare_relation(jvm_of(application), session, bare, request.path if options is None else options)
 
 
 def _change_relation(
@@ -110,7 +111,7 @@ def _change_relation(
         filled=columns,
         size=feed.size_bytes,
     )
-    return bare_relation(application.jvm, session, bare, request.path if options is None else options)
+    return bare_relation(jvm_of(application), session, bare, request.path if options is None else options)
 
 
 def _key(snapshot: Snapshot, request: TableRequest, rows: str, *, follows: bool) -> str:
@@ -187,7 +188,7 @@ def named_frame(
         fields: the table's columns in the scan.
         more: the names of the further columns.
     """
-    frame = DataFrame(dataset(application.jvm, java_session(spark), planned.plan), spark)
+    frame = DataFrame(dataset(jvm_of(application), java_session(spark), planned.plan), spark)
     return frame.select(
         *(
             F.col(quoted_name(physical)).cast(spark_data_type(f)).alias(f.name)

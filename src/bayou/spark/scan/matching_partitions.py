@@ -13,6 +13,7 @@ from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.relation import bound_predicate
+from bayou.spark.native.session.jvm import jvm_of, workbench_of
 from bayou.spark.scan.file_index import PartitionColumn, partition_groups
 from bayou.spark.types.types import sql_type
 
@@ -37,8 +38,8 @@ def matching_partitions(application: Application, spark: SparkSession, snapshot:
     partitions = [PartitionColumn(f.physical_name, sql_type(f.type), texts[f.physical_name].combine_chunks()) for f in fields]
     if not snapshot.files(["path"]).num_rows:
         return pa.array([], pa.int64())
-    jvm = application.jvm
-    groups = partition_groups(jvm, snapshot, application.workbench(java_session(spark)), lambda: partitions)
+    jvm = jvm_of(application)
+    groups = partition_groups(jvm, snapshot, workbench_of(application, java_session(spark)), lambda: partitions)
     assert groups.rows is not None  # noqa: S101  (there are files, and conditions on their partition columns)
     logical = StructType(tuple(StructField(f.name, f.type) for f in fields))
     matching = Bulk.of(jvm).matching(groups.rows, bound_predicate(jvm, conditions, schema_to_json(logical)))

@@ -13,6 +13,7 @@ from bayou.spark.jvm.core.adapters import described
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.relations.plans import aggregates_of, limit_of, output, projected_by, schema_of
 from bayou.spark.jvm.relations.relation import local_relation
+from bayou.spark.native.session.jvm import jvm_of, workbench_of
 from bayou.spark.types.types import sql_type
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def answer(
     position = len(kinds) - 1 - kinds[::-1].index("Aggregate")
     if any(kind != "Project" for kind in kinds[position + 1 :]):
         return None
-    jvm = application.jvm
+    jvm = jvm_of(application)
     if not all(_is_plain(jvm, project) for project in nodes[position + 1 : -1]):
         return None
     values = []
@@ -50,7 +51,7 @@ def answer(
         return None
     columns = {f"c{i}": pa.array([value], kind) for i, (value, kind) in enumerate(values)}
     projection = [f"cast(c{i} as {sql_type(field.type)})" for i, field in enumerate(schema_of(nodes[position]).fields)]
-    rows = Bulk.of(jvm).rows(application.workbench(session), pa.table(columns), projection)
+    rows = Bulk.of(jvm).rows(workbench_of(application, session), pa.table(columns), projection)
     return position, local_relation(jvm, output(nodes[position]), rows, 1)
 
 

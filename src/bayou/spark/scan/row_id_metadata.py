@@ -17,6 +17,7 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.catalyst.wide_columns import projected
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.jvm.relations.relation import analyzed_plan
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.scan.file_metadata import OUR_METADATA
 from bayou.spark.scan.row_ids import BASE, BASE_VERSION, RowIdColumns
 from bayou.spark.scan.scan import PlannedScan
@@ -61,5 +62,5 @@ def with_row_ids(scan: Scan, metadata: Sequence[str]) -> PlannedScan:
     columns = planned.columns[: len(scan.fields)]
     members = ", ".join(f"{expressions[name]} as {quoted_name(name)}" for name in metadata)
     projection = [*map(quoted_name, [*columns, *scan.hidden]), f"struct({members}) as {OUR_METADATA}"]
-    frame = projected(scan.application.jvm, session_of(scan.session), planned.plan, projection)
+    frame = projected(jvm_of(scan.application), session_of(scan.session), planned.plan, projection)
     return PlannedScan(analyzed_plan(frame), [*columns, *scan.hidden, OUR_METADATA], is_union=True)

@@ -29,6 +29,7 @@ from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.session import dataset, session_of
 from bayou.spark.jvm.relations.plans import analyzed, class_name, file_metadata_name, schema_of, union, where
 from bayou.spark.jvm.relations.relation import FileRelation, java_frame, logical_relation
+from bayou.spark.native.session.jvm import jvm_of, workbench_of
 from bayou.spark.pinned_settings import Job, values, with_options
 from bayou.spark.scan import vector_columns
 from bayou.spark.scan.file_index import FileGroups, PartitionColumn, ScanFiles, group_files, list_directories, partition_groups
@@ -117,7 +118,7 @@ class Scan:
         Raise UnsupportedFeatureError if Spark cannot read a type of the table, or a column has the name of an auxiliary column.
         """
         names = [self._physical(f) for f in self.fields]
-        if self.stored is None and must_be_grouped(self._table_fields(), self.application.jvm.spark_version):
+        if self.stored is None and must_be_grouped(self._table_fields(), jvm_of(self.application).spark_version):
             return self._by_stored_types()
         if not self._vectors and self.metadata is None and self.stored is None and not self._has_void():
             return PlannedScan(self._relation(), names)
@@ -134,7 +135,7 @@ class Scan:
 
     def _frame(self) -> JavaObject:
         """Return the scan as a Dataset of exactly the wanted columns, for what a relation alone cannot do."""
-        jvm = self.application.jvm
+        jvm = jvm_of(self.application)
         relation = self._relation()
         facts = self._name_of_facts(relation)
         frame = dataset(jvm, self.session, relation)
@@ -153,7 +154,7 @@ class Scan:
         """Return Spark's name for its metadata of a row's file, which it changes if a column has the same name."""
         if not any(f.name.lower() == FILE_METADATA for f in (*self._physical_fields(), *self._partition_fields())):
             return FILE_METADATA
-        return quoted_name(file_metadata_name(self.application.jvm, relation))
+        return quoted_name(file_metadata_name(jvm_of(self.application), relation))
 
     def _expression(self, wanted: StructField) -> str:
         stored = stored_type(wanted.type)
@@ -222,7 +223,7 @@ class Scan:
         if not vectors:
             return {}, None
         read = {f.name: f for f in (*self._stored_fields(), *self._partition_fields(), *self._hidden_fields(vectors))}
-        if reads_batches(self.application.jvm, self.session, schema_to_json(StructType(tuple(read.values())))):
+        if reads_batches(jvm_of(self.application), self.session, schema_to_json(StructType(tuple(read.values())))):
             return vectors, None
         return vector_columns.together(vectors) or (vectors, None)
 
@@ -253,7 +254,7 @@ class Scan:
             streaming=self.streaming,
             exact=self.rewrites,
         )
-        return logical_relation(self.application.jvm, self.session, relation)
+        return logical_relation(jvm_of(self.application), self.session, relation)
 
     def _check_constants(self, *columns: StructField) -> None:
         """Raise UnsupportedFeatureError if a constant has the name of a column: Spark would mix up their values.
@@ -305,7 +306,7 @@ class _Listing:
 
     def __call__(self, partition_filters: Any, data_filters: Any) -> JavaObject:
         scan = self._scan
-        jvm = scan.application.jvm
+        jvm = jvm_of(scan.application)
         if partition_filters is None:
             paths = scan._files(["path"])["path"].combine_chunks()  # noqa: SLF001
             return Bulk.of(jvm).strings(uris(paths, scan.snapshot.table_uri))
@@ -321,7 +322,7 @@ class _Listing:
             return None
         try:
             predicate = from_catalyst(
-                [described(self._scan.application.jvm, condition) for condition in filters],
+                [described(jvm_of(self._scan.application), condition) for condition in filters],
                 by_physical_name(self._scan.snapshot.schema),
             )
         except FAILED_CALL:
@@ -343,15 +344,15 @@ class _Listing:
         scan = self._scan
         application = scan.application
         hidden = {**scan.hidden, **scan._vectors}  # noqa: SLF001
-        session = application.workbench(scan.session)
+        session = workbench_of(application, scan.session)
         if not hidden and scan.source is None:
-            groups = partition_groups(application.jvm, scan.snapshot, session, self._partitions)
+            groups = partition_groups(jvm_of(application), scan.snapshot, session, self._partitions)
             return groups if scan.positions is None else groups.take(scan.positions)
         partitions = [
             PartitionColumn(c.name, c.type, c.texts if scan.positions is None else c.texts.take(scan.positions))
             for c in self._partitions()
         ]
-        return group_files(application.jvm, session, partitions, hidden, count)
+        return group_files(jvm_of(application), session, partitions, hidden, count)
 
     def _partitions(self) -> list[PartitionColumn]:
         texts = self._scan._source.partition_texts()  # noqa: SLF001

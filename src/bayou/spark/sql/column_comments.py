@@ -10,6 +10,7 @@ from bayou.spark.jvm.catalyst.parsed_nodes import as_alter_column, commented_col
 from bayou.spark.jvm.core.session import active_session, java_session
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import is_catalog, table_name
+from bayou.spark.native.session.jvm import jvm_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,7 +31,7 @@ def as_alteration(application: Application, comment: JavaObject, *, in_script: b
         comment: the unresolved AlterColumns.
         in_script: whether it is part of a script, in which an earlier statement may create the table.
     """
-    jvm = application.jvm
+    jvm = jvm_of(application)
     spark = active_session(jvm)
     parts = commented_column(jvm, comment)
     for size in range(min(len(parts) - 1, _MOST_PARTS), 0, -1):
@@ -45,7 +46,7 @@ def as_alteration(application: Application, comment: JavaObject, *, in_script: b
 
 def _kind(application: Application, spark: SparkSession, parts: list[str]) -> str | None:
     """Return `delta` or `other` for a name, or None if the table does not exist."""
-    jvm = application.jvm
+    jvm = jvm_of(application)
     session = java_session(spark)
     parts_of_table = table_name(jvm, session, column_sql(parts))
     if parts_of_table is None:  # three parts that do not start with a catalog cannot be a table, so the caller tries fewer parts

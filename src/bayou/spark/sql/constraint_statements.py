@@ -29,6 +29,7 @@ from bayou.spark.jvm.relations.parser import (
     written_table,
 )
 from bayou.spark.jvm.relations.plans import node_name
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.sql.declared_constraints import rely_refused
 from bayou.storage import qualify
@@ -116,7 +117,7 @@ class ConstraintStatements:
 
     def of_text(self, text: str) -> JavaObject | None:
         """Return the command for a statement that Spark's parser refused, or None for any other statement."""
-        jvm = self._application.jvm
+        jvm = jvm_of(self._application)
         statement = ConstraintStatement.read(words(jvm, text))
         if statement is None:
             return None
@@ -150,7 +151,7 @@ class ConstraintStatements:
         Args:
             in_script: whether it is part of a script. An earlier statement may create the table, so the command looks it up.
         """
-        jvm = self._application.jvm
+        jvm = jvm_of(self._application)
         parts = stated_parts(jvm, node)
         table = column_sql(parts) if parts is not None and in_script else self._stated(active_session(jvm), node)
         if table is None:
@@ -169,13 +170,13 @@ class ConstraintStatements:
 
     def _stated(self, spark: SparkSession, node: JavaObject) -> str | None:
         """Return the name in SQL of the Delta table of a parsed AddCheckConstraint, or None for any other table."""
-        jvm = self._application.jvm
+        jvm = jvm_of(self._application)
         table = stated_name(jvm, java_session(spark), node)
         return column_sql(table) if table is not None and Catalog(jvm, spark).is_delta(column_sql(table)) else None
 
     def _added(self, node: JavaObject, table: str) -> ConstraintStatement:
         name, condition = added_check(node)
-        return ConstraintStatement(table, name, " ".join(words(self._application.jvm, condition)))
+        return ConstraintStatement(table, name, " ".join(words(jvm_of(self._application), condition)))
 
     def _add(self, node: JavaObject, statement: ConstraintStatement, session: JavaObject) -> None:
         if says_rely(node):  # Spark itself refuses NOT ENFORCED
@@ -187,7 +188,7 @@ class ConstraintStatements:
 
         The node has no table if the optimizer found that every row satisfies the condition.
         """
-        jvm = self._application.jvm
+        jvm = jvm_of(self._application)
         spark = active_session(jvm)
         table = written_table(jvm, java_session(spark), node)
         return column_sql(table) if table is not None and Catalog(jvm, spark).is_delta(column_sql(table)) else None
@@ -196,11 +197,11 @@ class ConstraintStatements:
         return self._made(lambda _nothing, session: self._run(statement, session), statement)
 
     def _made(self, body: Callable[..., str | None], statement: ConstraintStatement, node: JavaObject | None = None) -> JavaObject:
-        return commands.command(self._application.jvm, BiFunction(self._application.jvm, body), node, statement.text)
+        return commands.command(jvm_of(self._application), BiFunction(jvm_of(self._application), body), node, statement.text)
 
     def _run(self, statement: ConstraintStatement, session: JavaObject) -> None:
         spark = session_of(session)
-        catalog = Catalog(self._application.jvm, spark)
+        catalog = Catalog(jvm_of(self._application), spark)
         location = catalog.delta_location(statement.table)
         target = SessionTable.of(self._application, spark, qualify(location).uri, {})
         if statement.condition is None:

@@ -20,6 +20,7 @@ from bayou.spark.jvm.core.session import active_session, session_of
 from bayou.spark.jvm.relations import commands
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.create_like import LikeStatement
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def like_command(application: Application, node: JavaObject) -> JavaObject | Non
 
     The statement creates a Delta table if it has USING delta, or if it states no format and its source is a Delta table.
     """
-    jvm = application.jvm
+    jvm = jvm_of(application)
     statement = LikeStatement.of(jvm, node)
     has_no_format = not statement.provider and not statement.is_stored_as
     creates_delta = statement.provider == "delta" or (
@@ -53,14 +54,14 @@ def _is_delta(catalog: Catalog, name: TableName) -> bool:
 
 
 def _run(application: Application, node: JavaObject, session: JavaObject) -> None:
-    spark, statement = session_of(session), LikeStatement.of(application.jvm, node)
+    spark, statement = session_of(session), LikeStatement.of(jvm_of(application), node)
     mode = "createIfNotExists" if statement.if_not_exists else "create"
     create(application, spark, _definition(application, spark, statement), mode)
 
 
 def _definition(application: Application, spark: SparkSession, statement: LikeStatement) -> TableDefinition:
     """Return the table to create. Raise TableNotFoundError if the source does not exist."""
-    catalog = Catalog(application.jvm, spark)
+    catalog = Catalog(jvm_of(application), spark)
     snapshot = _snapshot(application, catalog, statement.source)
     name_and_location = (statement.target.text, statement.location)
     if snapshot is None and catalog.entry(statement.source) is None:

@@ -19,6 +19,7 @@ from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import session_in, session_of
 from bayou.spark.jvm.relations.parser import statement_at
 from bayou.spark.jvm.relations.plans import schema_of as columns_of
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read import reader
 from bayou.spark.read.request import TableRequest
 from bayou.spark.session.given_options import report_unknown_of_read
@@ -60,7 +61,7 @@ class Provider:
                 return source_of(self._application, options, *objects)
             case "sink":
                 partitions, mode = objects
-                names = list(map(str, self._application.jvm.list_of(partitions)))
+                names = list(map(str, jvm_of(self._application).list_of(partitions)))
                 return sink_of(self._application, options, names, str(mode))
         raise message.unknown()
 
@@ -82,7 +83,7 @@ class Provider:
         Args:
             origin: the position of the relation in the statement.
         """
-        text = statement_at(self._application.jvm, origin)
+        text = statement_at(jvm_of(self._application), origin)
         match = re.search(r"(?:\bdelta|`delta`)\s*\.\s*`((?:[^`]|``)+)`", text, re.IGNORECASE)
         return str(match.group(1)).replace("``", "`") if match else None
 

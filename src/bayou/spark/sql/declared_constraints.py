@@ -20,6 +20,7 @@ from bayou.spark.jvm.catalyst.parsed_nodes import (
 from bayou.spark.jvm.core.session import active_session, default_provider, java_session
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import table_name
+from bayou.spark.native.session.jvm import jvm_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +45,7 @@ def with_checks_as_properties(application: Application, create: JavaObject) -> J
         InvalidSchemaError: two constraints have the same name, or one has a reserved name.
         UnsupportedFeatureError: a constraint is a key.
     """
-    jvm = application.jvm
+    jvm = jvm_of(application)
     session = java_session(active_session(jvm))
     parts = parts_of_name(jvm, created_name(create))
     provider = provider_of(create) or default_provider(session)
@@ -59,7 +60,7 @@ def with_checks_as_properties(application: Application, create: JavaObject) -> J
 
 def refuse_added_key(application: Application, alter: JavaObject) -> None:
     """Refuse PRIMARY KEY, FOREIGN KEY and UNIQUE in an unresolved AddConstraint of a Delta table; ignore other tables."""
-    jvm = application.jvm
+    jvm = jvm_of(application)
     spark = active_session(jvm)
     parts = parts_of_name(jvm, altered_table(alter))
     table = None if parts is None else table_name(jvm, java_session(spark), column_sql(parts))

@@ -12,6 +12,7 @@ from bayou.errors import failed
 from bayou.spark.jvm.catalyst import parsed_nodes
 from bayou.spark.jvm.core.session import active_session, java_session
 from bayou.spark.jvm.relations.parser import are_parsed, parsed_statement, substituted, table_name, words_of
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.sql.replacing_inserts import write_of
 from bayou.spark.sql.statements.newer_clauses import ClusteredCreation, ReplacingStatement, without
 from bayou.spark.sql.statements.reader import Reader
@@ -30,15 +31,15 @@ class OlderParsers:
 
     def __init__(self, application: Application) -> None:
         self._application = application
-        self._knows_clustering = parsed_nodes.knows_clustering(application.jvm)
-        self._knows_replacing = parsed_nodes.knows_replacing(application.jvm)
+        self._knows_clustering = parsed_nodes.knows_clustering(jvm_of(application))
+        self._knows_replacing = parsed_nodes.knows_replacing(jvm_of(application))
 
     def of_text(self, text: str) -> JavaObject | None:
         """Return the plan of a statement that Spark's parser refused.
 
         Return None if the statement has no such clause, or is not about a Delta table.
         """
-        jvm = self._application.jvm
+        jvm = jvm_of(self._application)
         capitals = text.upper()
         may_cluster = not self._knows_clustering and "CLUSTER" in capitals
         may_replace = not self._knows_replacing and "REPLACE" in capitals and "INSERT" in capitals
@@ -54,7 +55,7 @@ class OlderParsers:
         return None if insert is None else self._insert(text, insert)
 
     def _creation(self, text: str, creation: ClusteredCreation) -> JavaObject | None:
-        jvm, spark = self._application.jvm, active_session(self._application.jvm)
+        jvm, spark = jvm_of(self._application), active_session(jvm_of(self._application))
         session = java_session(spark)
         provider = creation.provider or spark.conf.get(_DEFAULT_SOURCE) or ""
         name = creation.table.name
@@ -73,7 +74,7 @@ class OlderParsers:
         return parsed_nodes.rewrapped(jvm, plan, parsed_nodes.with_clustering(jvm, create, creation.columns))
 
     def _insert(self, text: str, statement: ReplacingStatement) -> JavaObject | None:
-        jvm = self._application.jvm
+        jvm = jvm_of(self._application)
         session = java_session(active_session(jvm))
         name = statement.table.name
         if name is not None and table_name(jvm, session, name) is None:

@@ -22,6 +22,7 @@ from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import is_about_delta, partitions_lost, path_in, table_in
 from bayou.spark.jvm.relations.create_like import NAME as LIKE
 from bayou.spark.jvm.relations.plans import class_name, replacement
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.change_request import PinnedChanges
 from bayou.spark.read.change_scan import FEED_NAMES, changes_at
 from bayou.spark.read.reader import check_has_columns
@@ -113,7 +114,7 @@ class RuleBody:
     def _rows(self, request: str, version: str, condition: str, limit: str, *used: str, session: JavaObject) -> JavaObject:
         rows = WantedRows.of(condition, limit, list(used))
         plan, version = planned_rows(self._application, session, request, version, rows)
-        return replacement(self._application.jvm, 0, plan, version)
+        return replacement(jvm_of(self._application), 0, plan, version)
 
     def _scan(self, chain: _Chain, objects: Any) -> JavaObject:
         """Return the scan of a table, or a result from the log alone if it answers the aggregate above the table.
@@ -139,7 +140,7 @@ class RuleBody:
         predicate = from_catalyst([chain.condition], by_logical_name(snapshot.schema)) if chain.condition else None
         if request.version is None:
             self._note_read(session, snapshot, predicate, chain.transactions)
-        jvm = self._application.jvm
+        jvm = jvm_of(self._application)
         if predicate is not None and columns(predicate):
             snapshot = narrowed(snapshot, predicate)
         if "Aggregate" in kinds:
@@ -180,7 +181,7 @@ class RuleBody:
         names = [
             f.name if f.name in FEED_NAMES else planned.columns[-1] if is_file_metadata(f) else next(names_in_plan) for f in fields
         ]
-        place, jvm = len(chain.kinds.split(" ")) - 1, self._application.jvm
+        place, jvm = len(chain.kinds.split(" ")) - 1, jvm_of(self._application)
         return replacement(jvm, place, planned.plan, str(latest.version), names=names, pushes_down=planned.is_union)
 
     def _note_read(self, session: JavaObject, snapshot: Snapshot, predicate: Predicate | None, transactions: str) -> None:
@@ -223,7 +224,7 @@ class RuleBody:
         path = path_in(plan)
         if path is not None and is_table(path) and refuses(kind):
             raise refused_on_path(kind, path)
-        if (path is not None and is_table(path)) or is_about_delta(self._application.jvm, plan):
+        if (path is not None and is_table(path)) or is_about_delta(jvm_of(self._application), plan):
             name = kind.removesuffix("Command")
             shown, error_class, advice = _REFUSED.get(name, (name, "DELTA_OPERATION_NOT_ALLOWED", _ADVICE))
             raise failed(

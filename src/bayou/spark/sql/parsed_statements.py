@@ -12,6 +12,7 @@ from bayou.spark.dml.merge.statement import command_of_parsed_merge
 from bayou.spark.dml.statements.entry import command_of_parsed_delete, command_of_parsed_update
 from bayou.spark.jvm.relations.parser import knows_constraints
 from bayou.spark.jvm.relations.plans import node_name
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.sql.column_comments import as_alteration
 from bayou.spark.sql.constraint_statements import ConstraintStatements
 from bayou.spark.sql.declared_constraints import refuse_added_key, with_checks_as_properties
@@ -36,7 +37,7 @@ class ParsedStatements:
         self._commands = StatementCommands(application)
         self._older = OlderParsers(application)
         self._described = DescribedQueries(application)
-        self._is_known = knows_constraints(application.jvm)
+        self._is_known = knows_constraints(jvm_of(application))
 
     def __call__(self, text: str | None, parsed: JavaObject) -> JavaObject | None:
         """Return the command for a parsed node, or None to leave the node to Spark.

@@ -15,6 +15,7 @@ from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.jvm.core.session import active_session, java_session
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import table_name
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.table.not_yet import not_yet
 
 if TYPE_CHECKING:
@@ -127,14 +128,14 @@ class LackingStatements:
         statement = LackingStatement.read(text)
         if statement is None or not (statement.is_in_script or statement.command in _INSTEAD):
             return
-        if self._may_be_ours(active_session(self._application.jvm), statement):
+        if self._may_be_ours(active_session(jvm_of(self._application)), statement):
             raise statement.error()
 
     def _may_be_ours(self, spark: SparkSession, statement: LackingStatement) -> bool:
         """Whether the statement may be about a Delta table."""
         if statement.table is None:
             return True
-        jvm = self._application.jvm
+        jvm = jvm_of(self._application)
         parts = table_name(jvm, java_session(spark), statement.table)
         if parts is None:
             return statement.table.lower().startswith("delta.")

@@ -14,6 +14,7 @@ from bayou.spark.jvm.core.session import active_session, java_session, session_o
 from bayou.spark.jvm.relations import commands
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import table_name
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.sql.statements.context import not_delta
 
 if TYPE_CHECKING:
@@ -35,14 +36,14 @@ def as_write(application: Application, insert: JavaObject, *, in_script: bool) -
     Raises:
         UnsupportedFeatureError: the option cannot hold a column's name.
     """
-    return write_of(application, insert, ReplacingInsert.of(application.jvm, insert), in_script=in_script)
+    return write_of(application, insert, ReplacingInsert.of(jvm_of(application), insert), in_script=in_script)
 
 
 def write_of(
     application: Application, insert: JavaObject, replacing: ReplacingInsert, *, in_script: bool = False
 ) -> JavaObject | None:
     """Return the write for an INSERT whose clause is already parsed, or None if the table is not a Delta table."""
-    jvm = application.jvm
+    jvm = jvm_of(application)
     if replacing.table is None or not (in_script or _is_ours(application, active_session(jvm), replacing.table)):
         return None
     if replacing.columns is not None:
@@ -73,8 +74,8 @@ def write_of(
 
 
 def _is_ours(application: Application, spark: SparkSession, parts: Sequence[str]) -> bool:
-    parts_of_table = table_name(application.jvm, java_session(spark), column_sql(parts))
-    return parts_of_table is not None and Catalog(application.jvm, spark).is_delta(column_sql(parts_of_table))
+    parts_of_table = table_name(jvm_of(application), java_session(spark), column_sql(parts))
+    return parts_of_table is not None and Catalog(jvm_of(application), spark).is_delta(column_sql(parts_of_table))
 
 
 def _refuse_names(columns: Sequence[str], table: Sequence[str]) -> None:
@@ -88,19 +89,19 @@ def _refuse_names(columns: Sequence[str], table: Sequence[str]) -> None:
 
 def _rows(application: Application, spark: SparkSession, insert: ReplacingInsert) -> DataFrame:
     """Return the rows with the names of their target columns, matched by position or by name."""
-    rows = catalyst.frame_of(application.jvm, spark, insert.query)
+    rows = catalyst.frame_of(jvm_of(application), spark, insert.query)
     target_columns = list(insert.named) or _columns(spark, _location(application, spark, insert))
     return rows if insert.by_name or len(rows.columns) != len(target_columns) else rows.toDF(*target_columns)
 
 
 def _location(application: Application, spark: SparkSession, insert: ReplacingInsert) -> str:
-    parts = table_name(application.jvm, java_session(spark), column_sql(insert.table or ()))
-    return Catalog(application.jvm, spark).delta_location(column_sql(parts or ()))
+    parts = table_name(jvm_of(application), java_session(spark), column_sql(insert.table or ()))
+    return Catalog(jvm_of(application), spark).delta_location(column_sql(parts or ()))
 
 
 def _replace_on(application: Application, spark: SparkSession, insert: ReplacingInsert) -> None:
     """Write the rows with the option `replaceOn`, which matches the columns of the query by name."""
-    jvm, parts = application.jvm, insert.table or []
+    jvm, parts = jvm_of(application), insert.table or []
     catalog, location = Catalog(jvm, spark), _location(application, spark, insert)
     rows = catalyst.frame_of(jvm, spark, insert.query)
     if not insert.by_name:

@@ -26,6 +26,7 @@ from bayou.spark.expressions.default_checks import harmless_defaults
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import java_session, session_of
 from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.reader import relation
 from bayou.spark.read.request import PINNED_VERSION, TableRequest, is_table
 from bayou.spark.read.session_table import SessionTable
@@ -113,7 +114,7 @@ class SessionCatalog:
                 table=text,
                 features=["replacing a Delta table by another source"],
             )
-        catalog = Catalog(self._application.jvm, spark)
+        catalog = Catalog(jvm_of(self._application), spark)
         name = catalog.name(text)
         path = name.path or ""
         if refuses(word):
@@ -144,13 +145,13 @@ class SessionCatalog:
             version = TableRequest.from_options({"path": location, "versionAsOf": when}).version
         else:
             version = log.version_at(dt.datetime.fromtimestamp(int(when) / 1_000_000, dt.timezone.utc))
-        catalog = Catalog(self._application.jvm, spark)
+        catalog = Catalog(jvm_of(self._application), spark)
         name = catalog.name(text).at(f"@v{version}")
         return catalog.new_entry(name, location, managed=False, options={PINNED_VERSION: str(version)})
 
     def _check_travels_once(self, spark: SparkSession, text: str) -> None:
         """Refuse a version or a time if the table's name already contains one."""
-        catalog = Catalog(self._application.jvm, spark)
+        catalog = Catalog(jvm_of(self._application), spark)
         name = catalog.name(text)
         if name.path is None and catalog.entry(name) is None and split_path(name.table) is not None:
             raise failed(
@@ -158,7 +159,7 @@ class SessionCatalog:
             )
 
     def _location(self, spark: SparkSession, text: str) -> str:
-        catalog = Catalog(self._application.jvm, spark)
+        catalog = Catalog(jvm_of(self._application), spark)
         name = catalog.name(text)
         if name.path is not None:
             return name.path
@@ -185,7 +186,7 @@ class SessionCatalog:
     def _make_with_rows(self, statement: TableStatement, rows: DataFrame) -> None:
         """Create or replace a table with rows. A lock on the location serialises creations within this process."""
         definition = statement.definition
-        catalog = Catalog(self._application.jvm, rows.sparkSession)
+        catalog = Catalog(jvm_of(self._application), rows.sparkSession)
         place = place_of(catalog, definition)
         check_same_place(place, definition)
         creates_table = statement.creates or not is_table(place.uri)
@@ -222,7 +223,7 @@ class SessionCatalog:
             catalog.create(name, place.uri, managed=place.managed, if_absent=if_absent or not statement.creates)
 
     def _refresh(self, spark: SparkSession, text: str) -> None:
-        catalog = Catalog(self._application.jvm, spark)
+        catalog = Catalog(jvm_of(self._application), spark)
         name = catalog.name(text)
         if name.path is None:
             catalog.refresh(name)

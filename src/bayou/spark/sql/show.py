@@ -22,6 +22,7 @@ from bayou.spark.jvm.core.session import active_session, java_session, partition
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.plans import analyzed, output
 from bayou.spark.jvm.relations.relation import local_relation
+from bayou.spark.native.session.jvm import jvm_of, workbench_of
 from bayou.spark.types.types import readable_schema
 from bayou.storage import qualify
 
@@ -47,12 +48,12 @@ def partitions_of(application: Application, command: JavaObject) -> JavaObject:
     snapshot = snapshot_in(application, command)
     if snapshot is None:
         return command
-    jvm = application.jvm
+    jvm = jvm_of(application)
     if not snapshot.partition_columns:
         raise failed("DELTA_SHOW_PARTITION_IN_NON_PARTITIONED_TABLE", at=snapshot)
     columns, table = _partitions(snapshot, partitions_in(jvm, command))
     session = java_session(active_session(jvm))
-    rows = Bulk.of(jvm).dataset(session, application.workbench(session), table, schema_to_json(readable_schema(columns)))
+    rows = Bulk.of(jvm).dataset(session, workbench_of(application, session), table, schema_to_json(readable_schema(columns)))
     return analyzed(rows)
 
 
@@ -95,7 +96,7 @@ def columns_of(application: Application, command: JavaObject) -> JavaObject:
     snapshot = snapshot_in(application, command)
     if snapshot is None:
         return command
-    jvm, spark = application.jvm, active_session(application.jvm)
+    jvm, spark = jvm_of(application), active_session(jvm_of(application))
     table = pa.table({"col_name": pa.array(snapshot.schema.names, pa.string())})
     rows = Bulk.of(jvm).rows(java_session(spark), table, ["col_name"])
     return local_relation(jvm, output(command), rows, table.num_rows)
@@ -103,7 +104,7 @@ def columns_of(application: Application, command: JavaObject) -> JavaObject:
 
 def snapshot_in(application: Application, command: JavaObject) -> Snapshot | None:
     """Return the latest snapshot of the Delta table of a command, or None for another table."""
-    catalog = Catalog(application.jvm, active_session(application.jvm))
+    catalog = Catalog(jvm_of(application), active_session(jvm_of(application)))
     name = catalog.name(table_in(command))
     entry = catalog.entry(name) if name.path is None else None
     location = name.path if entry is None or entry.provider != "delta" else entry.location

@@ -14,6 +14,7 @@ from bayou.protocol.types.schema import StructType
 from bayou.spark.jvm.core.session import dataset, session_of
 from bayou.spark.jvm.relations.relation import java_frame
 from bayou.spark.jvm.relations.streaming import adds_metadata_to_projections
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.change_scan import FEED_NAMES, Changes
 from bayou.spark.read.reader import named_frame
 from bayou.spark.scan import vector_columns
@@ -103,7 +104,7 @@ def rows_of(application: Application, session: JavaObject, files: StreamFiles | 
     fields = readable_schema(files.snapshot.schema).fields
     spark = session_of(session)
     # None: Spark adds `_metadata` to the projection itself, or the query does not read it. Otherwise the scan has to return it.
-    metadata_names = None if adds_metadata_to_projections(application.jvm) else _names_of(request.metadata)
+    metadata_names = None if adds_metadata_to_projections(jvm_of(application)) else _names_of(request.metadata)
     if isinstance(files, ChangeFeed):
         changes = Changes(files, request.options, request.name)
         planned = changes.planned(application, session, fields, metadata_names, streaming=True)
@@ -122,7 +123,7 @@ def rows_of(application: Application, session: JavaObject, files: StreamFiles | 
     planned = scan.planned()
     if scan.is_plain(planned):
         # The plan is a bare relation, and every Spark version adds `_metadata` to a relation itself.
-        return dataset(application.jvm, session, planned.plan)
+        return dataset(jvm_of(application), session, planned.plan)
     planned = planned if metadata_names is None else replace(scan, metadata=metadata_names).planned()
     return java_frame(named_frame(application, spark, planned, fields, _metadata_of(planned, metadata_names)))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import redact_uri
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.relations.streaming import PlannedBatch, roots_read, stream_sink
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.streaming.batch_writes import sink_options, write_batch
 from bayou.storage.paths import qualify
 
@@ -33,7 +34,7 @@ def sink_of(application: Application, options: Mapping[str, str], partitions: li
         InvalidOptionError: the path is missing, or the value of an option is not valid.
     """
     sink = _Sink(application, sink_options(options, partitions, output_mode), output_mode)
-    return stream_sink(application.jvm, f"DeltaSink[{redact_uri(sink.options.path)}]", sink)
+    return stream_sink(jvm_of(application), f"DeltaSink[{redact_uri(sink.options.path)}]", sink)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class _Sink:
             data: the batch as a DataFrame of the JVM.
         """
         number, query_id = Message.decode(facts).texts
-        jvm, table = self.application.jvm, self.options.path.rstrip("/")
+        jvm, table = jvm_of(self.application), self.options.path.rstrip("/")
         # The rows of a query that reads the table depend on it, so that the commit is not a blind append.
         reads_itself = any(qualify(root).uri.rstrip("/") == table for root in roots_read(jvm, data))
         batch = PlannedBatch.of(data)

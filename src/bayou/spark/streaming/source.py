@@ -18,6 +18,7 @@ from bayou.protocol.features.features import check_readable
 from bayou.protocol.types.schema import parse_schema, schema_to_json
 from bayou.spark.jvm.core.session import SessionConf, session_of, settings_of
 from bayou.spark.jvm.relations.streaming import stream_source
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.request import is_table
 from bayou.spark.session.given_options import report_unknown_of_stream, storage_options_of
 from bayou.spark.streaming.stream_reader import Reading, StreamReader
@@ -67,7 +68,7 @@ def source_of(application: Application, options: Mapping[str, str], session: Jav
     )
     name = f"DeltaSource[{redact_uri(source.table_uri)}]"
     schema = schema_to_json(readable_schema(source.schema))
-    return stream_source(application.jvm, reading.number, name, schema, StreamReader(reading))
+    return stream_source(jvm_of(application), reading.number, name, schema, StreamReader(reading))
 
 
 def _opened(

@@ -16,6 +16,7 @@ from bayou.log.streaming.schema.tracking_log import conflict
 from bayou.protocol.types.schema import parse_schema
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.relations.streaming import numbers_of_sources, stream_leaf
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.scan.file_metadata import is_file_metadata
 from bayou.spark.streaming.batch import BatchRequest, rows_of
 from bayou.spark.types.types import readable_schema
@@ -104,7 +105,7 @@ class StreamReader:
             reached: the offset that the query has already reached; None for a new query.
         """
         reading = self._reading
-        leaf = stream_leaf(reading.application.jvm, reading.session, reading.number)
+        leaf = stream_leaf(jvm_of(reading.application), reading.session, reading.number)
         if leaf is not None:
             self._check_columns(leaf)
         self._check_schema_log()
@@ -130,7 +131,7 @@ class StreamReader:
         location, reading = self._source.schema_log, self._reading
         if location is None:
             return
-        for number in numbers_of_sources(reading.application.jvm, reading.session) - {reading.number}:
+        for number in numbers_of_sources(jvm_of(reading.application), reading.session) - {reading.number}:
             other = _running.get(number)
             if other is not None and other.schema_log == location:
                 raise conflict(location, self._source.table_uri)

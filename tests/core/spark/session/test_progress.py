@@ -12,10 +12,10 @@ import threading
 import pytest
 from rich.console import Console
 
-from bayou.spark.jvm.core.job_tasks import Tasks
 from bayou.spark.session import progress
 from bayou.spark.session.progress import SETTING, VARIABLE, Display, displayed, is_wanted, phase
 from bayou.spark.session.progress_line import Line
+from bayou.spark.task_counts import Tasks
 
 SECONDS = 30
 """How long a test waits for the thread before it fails."""

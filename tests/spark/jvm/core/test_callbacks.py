@@ -12,6 +12,7 @@ from tests.support.tables.built import ids, numbers_table
 
 import bayou
 from bayou.spark.jvm.core.callbacks import BiFunction
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.session.application import Application
 
 ATTACK = """
@@ -50,8 +51,8 @@ def target(spark):
     """An object that the JVM may call, its id, and what was called on it."""
     application = Application.of(spark)
     called = []
-    function = BiFunction(application.jvm, lambda first, second: called.append((first, second)))
-    holder = application.jvm.java_list([function])
+    function = BiFunction(jvm_of(application), lambda first, second: called.append((first, second)))
+    holder = jvm_of(application).java_list([function])
     pool = spark.sparkContext._gateway.gateway_property.pool
     identity = next(key for key, value in pool.dict.items() if value is function)
     holder.get(0).apply("legal", None)

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.spark.dml.keys.key_conditions import MOST_VALUES, Key, KeyValues
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.relations.plans import id_of
+from bayou.spark.native.session.jvm import jvm_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ def only_of(application: Application, found: JavaObject, ids: frozenset[int]) ->
     """Whether an expression is deterministic, reads at least one column, and reads only columns with some expression ids."""
     if not nodes.is_deterministic(found):
         return False
-    references = nodes.references_of(application.jvm, found)
+    references = nodes.references_of(jvm_of(application), found)
     return bool(references) and all(id_of(each) in ids for each in references)
 
 

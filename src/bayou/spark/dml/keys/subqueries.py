@@ -28,6 +28,7 @@ from bayou.spark.jvm.catalyst.settled import settled
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.adapters import described
 from bayou.spark.jvm.relations.relation import analyzed_plan
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.request import RelationRequest
 from bayou.storage import qualify, without_host
 
@@ -73,7 +74,7 @@ def settle(
         condition: the condition, resolved and not optimised.
         output: the table's columns in the condition, a Scala `Seq`.
     """
-    jvm = application.jvm
+    jvm = jvm_of(application)
     reads_table = may_read_table(application, snapshot, ExpressionList.of(jvm, [condition]))
     work = _Settling(application, spark, snapshot, output)
     try:
@@ -97,8 +98,8 @@ def with_scalars(
         The expressions, and whether one of the subqueries may read the table itself.
     """
     reads_table = may_read_table(application, snapshot, values)
-    work = _Settling(application, spark, snapshot, application.jvm.seq([]))
-    return ExpressionList.of(application.jvm, [work.scalars(each) for each in values]), reads_table
+    work = _Settling(application, spark, snapshot, jvm_of(application).seq([]))
+    return ExpressionList.of(jvm_of(application), [work.scalars(each) for each in values]), reads_table
 
 
 def may_read_table(application: Application, snapshot: Snapshot, values: ExpressionList) -> bool:
@@ -106,7 +107,7 @@ def may_read_table(application: Application, snapshot: Snapshot, values: Express
 
     True if the sources of the subqueries are unknown.
     """
-    reads = queries.SubqueryReads.of(application.jvm, values)
+    reads = queries.SubqueryReads.of(jvm_of(application), values)
     if reads is None:
         return True
     table = snapshot.table_uri
@@ -135,7 +136,7 @@ class _Settling:
 
     def __init__(self, application: Application, spark: SparkSession, snapshot: Snapshot, output: JavaObject) -> None:
         self._application, self._spark, self._snapshot, self._output = application, spark, snapshot, output
-        self._bridge = application.jvm
+        self._bridge = jvm_of(application)
         self.kept: list[DataFrame] = []
         self.predicates: list[Predicate] = []
 

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.spark.dml.merge.resolution.clauses import Kind
 from bayou.spark.dml.merge.source.source import IN_SOURCE
 from bayou.spark.jvm.core import nodes
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.scan.row_ids import FILE
 
 if TYPE_CHECKING:
@@ -60,6 +61,6 @@ def _chain(merge: Merge, kind: Kind) -> Column:
         number = F.lit(clause.number)
         if clause.condition is None:
             return number if chain is None else chain.otherwise(number)
-        holds = nodes.column(merge.change.target.application.jvm, clause.condition)
+        holds = nodes.column(jvm_of(merge.change.target.application), clause.condition)
         chain = F.when(holds, number) if chain is None else chain.when(holds, number)
     return otherwise if chain is None else chain.otherwise(otherwise)

@@ -26,6 +26,7 @@ from bayou.spark.dml.merge.source.source import IN_SOURCE
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.relations import plans
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.scan.row_ids import FILE, METADATA
 from bayou.spark.session.progress import phase
 
@@ -107,7 +108,7 @@ def found_in(merge: MergeParts, joined: DataFrame, error: Callable[[], DeltaErro
 
 
 def _pairs(merge: Merge) -> DataFrame:
-    resolution, jvm = merge.resolution, merge.change.target.application.jvm
+    resolution, jvm = merge.resolution, jvm_of(merge.change.target.application)
     rows = merge.rows(merge.change.files.candidates, with_numbers=True)
     how = "left" if resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE) else "inner"
     joined = rows.join(merge.source.marked(), nodes.column(jvm, resolution.condition), how)
@@ -139,7 +140,7 @@ def _error(merge: Merge) -> DeltaError:
 
     If evaluations of the source differ, its queries may not find the rows again.
     """
-    jvm, resolution = merge.change.target.application.jvm, merge.resolution
+    jvm, resolution = jvm_of(merge.change.target.application), merge.resolution
     ids = catalyst.ids_of(jvm, resolution.sides.target)
     used = [each for each in nodes.references_of(jvm, resolution.condition) if plans.id_of(each) in ids]
     keys = [nodes.column(jvm, each).alias(plans.name_of(each)) for each in used]

@@ -19,6 +19,7 @@ from bayou.spark.dml.merge.values import check_values
 from bayou.spark.dml.native.own_columns import columns_of_frames, explaining_dropped_columns
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.relations.relation import analyzed_plan
+from bayou.spark.native.session.jvm import jvm_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -78,7 +79,7 @@ class NativeMerge(Merge):
 
     @property
     def _condition(self) -> Column:
-        return nodes.column(self.change.target.application.jvm, self.resolution.condition)
+        return nodes.column(jvm_of(self.change.target.application), self.resolution.condition)
 
 
 def read(request: MergeRequest, snapshot: Snapshot, reads: ReadSet) -> NativeMerge:
@@ -89,7 +90,7 @@ def read(request: MergeRequest, snapshot: Snapshot, reads: ReadSet) -> NativeMer
     """
     target = request.target
     columns = (request.condition, *(each for clause in request.clauses for each in clause.given))
-    jvm, source = target.application.jvm, analyzed_plan(request.source)
+    jvm, source = jvm_of(target.application), analyzed_plan(request.source)
     resolver = Resolver(
         jvm,
         target.spark,

@@ -36,6 +36,7 @@ from bayou.spark.dml.merge.source_rows import SourceRows
 from bayou.spark.dml.merge.strategy import FirstPass, Matches, Part, choose_strategy
 from bayou.spark.dml.merge.values import WrittenColumns
 from bayou.spark.jvm.core import nodes
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.scan.row_ids import FILE, METADATA
 from bayou.spark.session.settings import is_on
 from bayou.spark.types.types import readable_schema
@@ -272,7 +273,7 @@ class Writer:
 
     @property
     def _condition(self) -> Column:
-        return nodes.column(self._merge.change.target.application.jvm, self._merge.resolution.condition)
+        return nodes.column(jvm_of(self._merge.change.target.application), self._merge.resolution.condition)
 
 
 def may_repartition(change: Change) -> bool:

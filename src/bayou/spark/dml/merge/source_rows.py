@@ -17,6 +17,7 @@ from bayou.spark.dml.merge.actions import ACTION, inserted_action_of, is_one_of
 from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
 from bayou.spark.jvm.core import nodes
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.scan.row_ids import FILE
 from bayou.spark.session.settings import is_on
 
@@ -76,7 +77,7 @@ class SourceRows:
         With `inserts_by_keys`, compare the source with the keys that matched. These are few, so that the table is not shuffled.
         """
         merge, matches = self._merge, self._found.matches
-        condition = nodes.column(merge.change.target.application.jvm, merge.resolution.condition)
+        condition = nodes.column(jvm_of(merge.change.target.application), merge.resolution.condition)
         if not merge.strategy.inserts_by_keys:
             return rows.join(merge.rows(self.files_with_matches).drop(FILE), condition, "left_anti")
         if matches is None:
@@ -89,7 +90,7 @@ class SourceRows:
     @property
     def _has_keys(self) -> Column:
         """The join condition between rows of the source and keys of pairs."""
-        jvm, named = self._merge.change.target.application.jvm, zip(self._merge.source.keys, self._merge.keys, strict=True)
+        jvm, named = jvm_of(self._merge.change.target.application), zip(self._merge.source.keys, self._merge.keys, strict=True)
         return reduce(and_, (nodes.column(jvm, key).eqNullSafe(F.expr(name)) for key, name in named))
 
     def _broadcast(self, matches: DataFrame) -> DataFrame:

@@ -29,6 +29,7 @@ from bayou.spark.jvm.core.callbacks import BiFunction
 from bayou.spark.jvm.core.session import session_of, settings_of
 from bayou.spark.jvm.relations import commands
 from bayou.spark.jvm.relations.plans import name_of, schema_of
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.session.settings import merges_schemas
 
@@ -64,7 +65,7 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
     Raises:
         UnsupportedFeatureError: the target is a query.
     """
-    jvm = application.jvm
+    jvm = jvm_of(application)
     table = changed_table(row_changes.table_of(jvm, catalyst.target_of(statement)), "MERGE")
     text = f"MERGE delta.`{redact_uri(table.path)}` ON {nodes.text_of(catalyst.condition_of(statement))}"
     run = BiFunction(jvm, lambda node, session: _run(application, node, session))
@@ -79,12 +80,12 @@ def command_of_parsed_merge(application: Application, parsed: JavaObject, *, in_
 
 
 def _planned(target: SessionTable, parsed: JavaObject) -> PlannedChange:
-    frame = catalyst.frame_of(target.application.jvm, target.spark, catalyst.source_of(parsed))
+    frame = catalyst.frame_of(jvm_of(target.application), target.spark, catalyst.source_of(parsed))
     return planned(_as_written(target, frame, parsed))
 
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
-    jvm, spark = application.jvm, session_of(session)
+    jvm, spark = jvm_of(application), session_of(session)
     table = changed_table(row_changes.table_of(jvm, catalyst.target_of(statement)), "MERGE")
     target = SessionTable.of(application, spark, table.path, table.storage_options)
     parsed = catalyst.parsed_statement(jvm, statement)
@@ -105,14 +106,14 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
 
 def _source(target: SessionTable, statement: JavaObject, parsed: JavaObject) -> DataFrame:
     """Return the source that Spark resolved, under its name in the statement, so that unresolved expressions can refer to it."""
-    jvm, source = target.application.jvm, catalyst.source_of(statement)
+    jvm, source = jvm_of(target.application), catalyst.source_of(statement)
     name = catalyst.name_of(jvm, target.spark, catalyst.source_of(parsed))
     return catalyst.frame_of(jvm, target.spark, nodes.with_name(jvm, source, *name))
 
 
 def _as_written(target: SessionTable, source: DataFrame, parsed: JavaObject) -> MergeRequest:
     """Return the request of a statement whose expressions are not resolved, with a resolved source."""
-    jvm = target.application.jvm
+    jvm = jvm_of(target.application)
     return MergeRequest(
         target,
         source,
@@ -125,7 +126,7 @@ def _as_written(target: SessionTable, source: DataFrame, parsed: JavaObject) -> 
 
 def _as_resolved(target: SessionTable, statement: JavaObject) -> MergeRequest:
     """Return the request of a statement that Spark resolved."""
-    jvm = target.application.jvm
+    jvm = jvm_of(target.application)
     frame = catalyst.frame_of(jvm, target.spark, catalyst.source_of(statement))
     clauses = _clauses(catalyst.clauses_of(jvm, statement))
     return MergeRequest(target, frame, (), catalyst.condition_of(statement), clauses, node=catalyst.target_of(statement))
@@ -141,7 +142,7 @@ def _set(clause: catalyst.StatementClause) -> list[tuple[JavaObject, JavaObject]
 
 def _refuse_doubtful(target: SessionTable, snapshot: Snapshot, statement: JavaObject) -> None:
     """Refuse assignments that Spark may have resolved differently than bayou."""
-    jvm = target.application.jvm
+    jvm = jvm_of(target.application)
     for clause in catalyst.clauses_of(jvm, statement):
         for key in () if clause.pairs is None else clause.pairs.keys:
             if _is_doubtful(snapshot, name_of(key)):
@@ -151,7 +152,7 @@ def _refuse_doubtful(target: SessionTable, snapshot: Snapshot, statement: JavaOb
 
 def _refuse_evolution(target: SessionTable, snapshot: Snapshot, statement: JavaObject, parsed: JavaObject | None) -> None:
     """Refuse `*` if the table would get new columns from the source: Spark expanded `*` without them."""
-    jvm = target.application.jvm
+    jvm = jvm_of(target.application)
     wants = catalyst.wants_evolution(jvm, statement) or merges_schemas(settings_of(target.spark))
     if not wants or not (parsed is None or any(each.pairs is None for each in catalyst.clauses_of(jvm, parsed))):
         return

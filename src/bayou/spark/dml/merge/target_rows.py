@@ -33,6 +33,7 @@ from bayou.spark.jvm.core.adapters import described
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations import plans
 from bayou.spark.jvm.relations.relation import analyzed_plan
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.scan.pruning import choose
 from bayou.spark.types.alignment import AlignedColumn, aligned, cast_sql, selected
 from bayou.spark.types.types import readable_schema, spark_data_type
@@ -72,14 +73,14 @@ class Merge:
     @property
     def keys_as_named(self) -> list[Column]:
         """The source's columns that the condition reads, under the names of `keys`."""
-        jvm = self.change.target.application.jvm
+        jvm = jvm_of(self.change.target.application)
         return [nodes.column(jvm, each).alias(name) for each, name in zip(self.source.keys, self.keys, strict=True)]
 
     @cached_property
     def facts(self) -> MergeFacts:
         """The facts that decide the joins of the MERGE before the first pass."""
         source, resolution = self.source, self.resolution
-        jvm, actions = self.change.target.application.jvm, {each.action for each in resolution.clauses}
+        jvm, actions = jvm_of(self.change.target.application), {each.action for each in resolution.clauses}
         identities = {each.name.lower() for each in identity_columns(resolution.schema)}
         inserts = [each for each in resolution.clauses if each.action is Action.INSERT]
         return MergeFacts(
@@ -113,7 +114,7 @@ class Merge:
         updates = [each for each in resolution.clauses if each.action is Action.UPDATE]
         if not updates or any(each.kind is not Kind.MATCHED or not each.sets_whole(names) for each in updates):
             return False
-        expressions = (ExpressionList.of(change.target.application.jvm, resolution.conditions), *resolution.values)
+        expressions = (ExpressionList.of(jvm_of(change.target.application), resolution.conditions), *resolution.values)
         output = plans.output(resolution.sides.target)
         uses_table = any(len(assigned(each.assignments[0]).used(output)) for each in updates)
         return not uses_table and not any(each.calls_foreign_code for each in expressions)
@@ -132,7 +133,7 @@ class Merge:
             with_ids: whether to add row ids, if the table tracks rows (see `RowIdColumns.columns`).
         """
         change, snapshot = self.change, self.change.snapshot
-        jvm, spark = change.target.application.jvm, change.target.spark
+        jvm, spark = jvm_of(change.target.application), change.target.spark
         stored = readable_schema(snapshot.schema).fields
         marks = positions if marks is None else marks
         scan = scanned(
@@ -187,7 +188,7 @@ def merge_of(
     The predicate for pruning combines the parts of the condition over the table alone, the keys of the source, and the conditions
     of the clauses.
     """
-    application, jvm = target.application, target.application.jvm
+    application, jvm = target.application, jvm_of(target.application)
     total = snapshot.files(["path"]).num_rows
     own = _own_parts(target, snapshot, resolution, resolution.condition)
     parts = parts_about_partitions(snapshot, [NativeExpr(jvm, each) for each in own])
@@ -238,7 +239,7 @@ def _own_parts(target: SessionTable, snapshot: Snapshot, resolution: Resolution,
 
     Conjuncts about columns that the MERGE widens are left out: their values have a wider type than the statistics.
     """
-    jvm = target.application.jvm
+    jvm = jvm_of(target.application)
     ids = catalyst.ids_of(jvm, resolution.sides.target)
     own = [
         part
@@ -257,4 +258,4 @@ def _own_parts(target: SessionTable, snapshot: Snapshot, resolution: Resolution,
 
 
 def _predicate(target: SessionTable, snapshot: Snapshot, found: JavaObject) -> Predicate:
-    return from_catalyst([described(target.application.jvm, found)], by_logical_name(snapshot.schema))
+    return from_catalyst([described(jvm_of(target.application), found)], by_logical_name(snapshot.schema))

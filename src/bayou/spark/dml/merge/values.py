@@ -14,12 +14,12 @@ from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.columns.expression_functions import ExpressionKind
 from bayou.protocol.columns.generated_columns import generation_expression, has_generated_columns
 from bayou.protocol.types.sql_text import parenthesised, quoted_name
+from bayou.spark.backend import backend_of
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
 from bayou.spark.dml.merge.resolution.clauses import Action
 from bayou.spark.dml.native import statement as native
 from bayou.spark.dml.statements.assignments import NewValues
 from bayou.spark.expressions.stored_expressions import check_stored
-from bayou.spark.jvm.backend import backend_of_jvm
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.catalyst.frames import names_of
@@ -29,6 +29,7 @@ from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations import plans
 from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.jvm.relations.parser import parsed
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.types.char_columns import declared_chars, with_chars
 from bayou.spark.types.types import readable_schema, spark_data_type, sql_type
 
@@ -54,7 +55,7 @@ class ClauseValues(NewValues):
         """
         target = merge.change.target
         super().__init__(target.application.backend, target.spark, clause.assignments, merge.change.snapshot, merge.change.settings)
-        self._bridge = target.application.jvm
+        self._bridge = jvm_of(target.application)
         self._columns = columns
         self._fills_missing = merge.resolution.evolves
         self._apart = clause.apart
@@ -96,7 +97,7 @@ def check_values(merge: Merge) -> None:
         SchemaMismatchError: the fields of a struct differ from its column's.
     """
     target, schema = merge.change.target, readable_schema(merge.resolution.schema)
-    jvm = target.application.jvm
+    jvm = jvm_of(target.application)
     pairs = partial(catalyst.frame_of, jvm, target.spark, catalyst.crossed(jvm, target.spark, merge.resolution.sides))
     for clause in merge.resolution.clauses:
         casts = ClauseValues(merge, clause, {}).casts(schema)
@@ -133,7 +134,7 @@ class WrittenColumns:
             left_out: the columns, in lower case, that the write computes itself.
         """
         self._merge = merge
-        jvm = merge.change.target.application.jvm
+        jvm = jvm_of(merge.change.target.application)
         numbers = set(clauses)
         omitted = set(left_out)
         self._clauses: Sequence[ResolvedClause] = [each for each in merge.resolution.clauses if each.number in numbers]
@@ -165,7 +166,7 @@ class WrittenColumns:
             return columns.selected(joined, auxiliary)
         # Generated columns are computed in a second projection, because they depend on the new values.
         rows = columns.selected(joined, [*auxiliary, F.col(ACTION)])
-        rows = with_chars(backend_of_jvm(self._bridge), rows, declared_chars((self._table[f.name], f.name) for f in self._fields))
+        rows = with_chars(backend_of(rows.sparkSession), rows, declared_chars((self._table[f.name], f.name) for f in self._fields))
         new = (self._recomputed(field, computed[field.name]) if field.name in computed else (field.name,) for field in self._fields)
         return select(self._bridge, rows, [*new, *((name,) for name in names_of(rows)[len(self._fields) : -1])])
 
@@ -229,7 +230,7 @@ class WrittenColumns:
     def _check(self, text: str, kind: ExpressionKind, of: str) -> None:
         target, snapshot = self._merge.change.target, self._merge.change.snapshot
         check_stored(
-            parsed(target.application.jvm, java_session(target.spark), text),
+            parsed(jvm_of(target.application), java_session(target.spark), text),
             kind,
             snapshot.schema,
             of=of,

@@ -13,6 +13,7 @@ from bayou.errors import failed
 from bayou.spark.errors.error_classes import error_class_of
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.relations.plans import id_of
+from bayou.spark.native.session.jvm import jvm_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ def columns_of_frames(table: SessionTable, snapshot: Snapshot, *expressions: Any
     """
     if table.frames is None or not any(isinstance(each, Column) for each in expressions):
         return None
-    return table.frames.columns(table.application.jvm, snapshot.schema)
+    return table.frames.columns(jvm_of(table.application), snapshot.schema)
 
 
 @contextlib.contextmanager
@@ -59,7 +60,7 @@ def _dropped_columns(table: SessionTable, snapshot: Snapshot, expressions: Seque
     """Return the names of columns that the expressions take from old DataFrames of the table, and that the table no longer has."""
     if table.frames is None:
         return []
-    jvm = table.application.jvm
+    jvm = jvm_of(table.application)
     dropped = table.frames.dropped(jvm, snapshot.schema)  # names by expression id
     trees = [nodes.expression(jvm, table.spark, each) for each in expressions if isinstance(each, Column)]
     used = {id_of(column) for tree in trees for column in nodes.references_of(jvm, tree) if nodes.is_resolved(column)}

@@ -11,6 +11,7 @@ import pyarrow as pa
 from bayou.spark.jvm.catalyst.merge import frame_of
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.relation import analyzed_plan
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.scan.row_ids import FILE, METADATA
 from bayou.spark.scan.scan import Scan
 from bayou.spark.types.char_columns import declared_chars, padded
@@ -88,7 +89,7 @@ def scanned(
     auxiliary = [*(field.name for field in others), *hidden, *([METADATA] if with_numbers else [])]
     names = scan.columns[: len(fields)]
     declared = declared_chars(zip(fields, names, strict=True))
-    plan, jvm = scan.plan, target.application.jvm
+    plan, jvm = scan.plan, jvm_of(target.application)
     if declared:
         plan = analyzed_plan(padded(target.application.backend, frame_of(jvm, target.spark, plan), declared, settings))
     return ScannedRows(plan, names, auxiliary, ids)

@@ -18,6 +18,7 @@ from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_ou
 from bayou.spark.jvm.catalyst.settled import gives_the_same
 from bayou.spark.jvm.catalyst.wide_columns import ChosenColumns
 from bayou.spark.jvm.relations.plans import schema_of
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.scan.matching_partitions import matching_partitions as matching_files
 from bayou.spark.types.types import readable_schema
 
@@ -55,7 +56,7 @@ class NativeStatement:
         Args:
             values: the resolved values of an UPDATE that replace the values in the statement; None to keep the statement's values.
         """
-        jvm = target.application.jvm
+        jvm = jvm_of(target.application)
         expressions = row_changes.taken_apart(jvm, row_changes.simplified(jvm, target.spark, resolved))
         if values is not None and expressions.assignments is not None:
             expressions = replace(expressions, assignments=replace(expressions.assignments, values=values))

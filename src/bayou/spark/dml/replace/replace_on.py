@@ -23,6 +23,7 @@ from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.settled import settled
 from bayou.spark.jvm.relations.relation import alias_of
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.types.char_columns import as_chars_of, declared_as_chars
 
@@ -46,7 +47,7 @@ def evaluated_once(application: Application, frame: DataFrame) -> DataFrame:
     """
     if not application.backend.is_native:
         raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="replaceOn or replaceUsing", features=("Spark Connect",))
-    fixed = settled(application.jvm, frame)
+    fixed = settled(jvm_of(application), frame)
     if fixed is not None and fixed.frame is frame:
         return frame
     alias, once = alias_of(frame), frame.localCheckpoint() if fixed is None else fixed.frame
@@ -64,10 +65,10 @@ def rows_replaced_on(application: Application, frame: DataFrame, options: WriteO
         InvalidOptionError: a column of `replaceUsing` is not in both, or a column of `replaceOn` is in neither.
     """
     spark, none = frame.sparkSession, pa.array([], pa.int64())
-    fixed = settled(application.jvm, frame)
+    fixed = settled(jvm_of(application), frame)
     watched = None if fixed is None else fixed.watched()
     target = SessionTable.of(application, spark, options.path, options.storage_options)
-    every_row = row_changes.delete_statement(application.jvm, spark, table_columns(snapshot), (), None)
+    every_row = row_changes.delete_statement(jvm_of(application), spark, table_columns(snapshot), (), None)
     change = change_of(target, "DELETE", NativeStatement.of(target, every_row), snapshot)
     matching = partial(_matching, as_chars_of(application.backend, frame, snapshot.schema), options, snapshot)
     if not len(change.files.candidates):

@@ -29,6 +29,7 @@ from bayou.spark.jvm.core.callbacks import BiFunction
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.jvm.relations import commands
 from bayou.spark.jvm.relations.plans import node_name
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.session_table import SessionTable
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
     Raises:
         UnsupportedFeatureError: the statement changes a query, not a table.
     """
-    jvm = application.jvm
+    jvm = jvm_of(application)
     operation = OPERATIONS[node_name(statement)]
     table = changed_table(row_changes.table_of(jvm, row_changes.relation_of(statement)), operation)
     condition = row_changes.condition_of_statement(statement)
@@ -114,7 +115,7 @@ def command_of_parsed_update(application: Application, parsed: JavaObject, *, in
 
 
 def _planned_as_written(target: SessionTable, parsed: JavaObject) -> PlannedChange:
-    jvm = target.application.jvm
+    jvm = jvm_of(target.application)
     pairs = Pairs.of_update(jvm, parsed)
     name = catalyst.name_of(jvm, target.spark, row_changes.relation_of(parsed))
     snapshot = latest_snapshot(target)
@@ -123,7 +124,7 @@ def _planned_as_written(target: SessionTable, parsed: JavaObject) -> PlannedChan
 
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
-    jvm, spark = application.jvm, session_of(session)
+    jvm, spark = jvm_of(application), session_of(session)
     operation = OPERATIONS[node_name(statement)]
     table = changed_table(row_changes.table_of(jvm, row_changes.relation_of(statement)), operation)
     target = SessionTable.of(application, spark, table.path, table.storage_options)

@@ -16,6 +16,7 @@ from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList, Named
 from bayou.spark.jvm.catalyst.row_changes import Pairs
 from bayou.spark.jvm.core import nodes
+from bayou.spark.native.session.jvm import jvm_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +31,7 @@ class NativeResolver:
 
     def delete(self, target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], condition: Any) -> NativeStatement:
         """Return a resolved DELETE."""
-        columns, jvm = table_columns(snapshot), target.application.jvm
+        columns, jvm = table_columns(snapshot), jvm_of(target.application)
         with explaining_dropped_columns(target, snapshot, condition), explaining_unknown_columns(snapshot, condition):
             statement = row_changes.delete_statement(
                 jvm, target.spark, columns, name, condition, handed_out=columns_of_frames(target, snapshot, condition)
@@ -42,7 +43,7 @@ class NativeResolver:
         self, target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], condition: Any, values: Mapping[str, Any]
     ) -> NativeStatement:
         """Return a resolved UPDATE."""
-        jvm, spark = target.application.jvm, target.spark
+        jvm, spark = jvm_of(target.application), target.spark
         keys = ExpressionList.made(jvm, spark, [Named(column) for column in values])
         pairs = Pairs(keys, ExpressionList.made(jvm, spark, list(values.values())))
         where = None if condition is None else nodes.expression(jvm, spark, condition)
@@ -50,7 +51,7 @@ class NativeResolver:
 
     def replaced(self, target: SessionTable, snapshot: Snapshot, condition: str) -> NativeStatement:
         """Return the resolved DELETE of an overwrite."""
-        statement = row_changes.delete_statement(target.application.jvm, target.spark, table_columns(snapshot), (), condition)
+        statement = row_changes.delete_statement(jvm_of(target.application), target.spark, table_columns(snapshot), (), condition)
         check_condition(REPLACE_WHERE, condition_of(target, statement), snapshot)
         return NativeStatement.of(target, statement)
 
@@ -60,7 +61,7 @@ RESOLVER: Final = NativeResolver()
 
 def condition_of(target: SessionTable, statement: JavaObject) -> NativeExpr | None:
     """Return the condition of a DeleteFromTable or UpdateTable, or None."""
-    return NativeExpr.of(target.application.jvm, row_changes.condition_of_statement(statement))
+    return NativeExpr.of(jvm_of(target.application), row_changes.condition_of_statement(statement))
 
 
 def resolved_update(
@@ -78,7 +79,7 @@ def resolved_update(
         pairs: unresolved columns and their new values.
         user_supplied: the condition and values as the user passed them, to find columns of DataFrames in them.
     """
-    jvm = target.application.jvm
+    jvm = jvm_of(target.application)
     pairs = _with_defaults(target, snapshot, name, pairs)
     columns = table_columns(snapshot)
     with explaining_dropped_columns(target, snapshot, *user_supplied), explaining_unknown_columns(snapshot, *user_supplied):
@@ -92,7 +93,7 @@ def resolved_update(
 
 def _with_defaults(target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], pairs: Pairs) -> Pairs:
     """Replace the keyword DEFAULT in the values by the default of the column."""
-    jvm, schema = target.application.jvm, snapshot.schema
+    jvm, schema = jvm_of(target.application), snapshot.schema
     defaults = pairs.values.defaults
     if not defaults or schema.field("default") is not None:  # a column named `default` takes precedence over the keyword
         return pairs

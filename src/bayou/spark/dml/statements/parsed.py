@@ -26,6 +26,7 @@ from bayou.spark.jvm.relations import commands
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import table_name
 from bayou.spark.jvm.relations.plans import node_name
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.session_table import SessionTable
 from bayou.storage import qualify
 
@@ -61,7 +62,7 @@ def command_of_parsed(
         in_script: whether the statement is part of a SQL script. The script may create the table, or change the database, before it
             reaches the statement. Then the table is looked up only when the command runs.
     """
-    jvm = application.jvm
+    jvm = jvm_of(application)
     is_computed = has_computed_table(table)
     parts = catalyst.table_name_of(jvm, table)
     if (parts is None and not is_computed) or catalyst.has_parameters(jvm, parsed):
@@ -95,7 +96,7 @@ def command_of_parsed(
 
 def _name_of_ours(application: Application, spark: SparkSession, parts: Sequence[str]) -> str | None:
     """Return the SQL name of a Delta table in the session's catalog; None if the name does not refer to a Delta table."""
-    jvm = application.jvm
+    jvm = jvm_of(application)
     resolved_parts = table_name(jvm, java_session(spark), column_sql(parts))
     if resolved_parts is None or not Catalog(jvm, spark).is_delta(column_sql(resolved_parts)):
         return None
@@ -110,7 +111,7 @@ def _run(
     planned: Callable[[SessionTable, JavaObject], PlannedChange],
 ) -> str:
     """Run a statement that bayou resolves. If a name in it is unknown, let Spark resolve and run the statement."""
-    location = qualify(Catalog(application.jvm, spark).delta_location(name)).uri
+    location = qualify(Catalog(jvm_of(application), spark).delta_location(name)).uri
     try:
         plan = planned(SessionTable.of(application, spark, location, {}), parsed)
     except (AnalysisException, DeltaError) as error:
@@ -118,7 +119,7 @@ def _run(
         if not names_version and not is_unresolved(error):
             raise
         try:
-            return commands.run_resolved(application.jvm, spark, parsed)
+            return commands.run_resolved(jvm_of(application), spark, parsed)
         except AnalysisException as other:
             # If Spark does not find the name either, raise bayou's error. Otherwise raise Spark's error.
             raise (error if is_unresolved(other) else other) from None

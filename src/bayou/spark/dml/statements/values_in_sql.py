@@ -19,6 +19,7 @@ from bayou.spark.expressions.predicates import path_of
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList
 from bayou.spark.jvm.core import nodes
+from bayou.spark.native.session.jvm import jvm_of
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
@@ -37,7 +38,7 @@ def values_in_sql(target: SessionTable, statement: JavaObject, on_table: JavaObj
     Raises:
         UnsupportedFeatureError: the value of a struct cannot be resolved from the statement's SQL.
     """
-    jvm = target.application.jvm
+    jvm = jvm_of(target.application)
     pairs = row_changes.assignments_of(jvm, on_table)
     fields = [_field(snapshot, path_of(tree)) for tree in pairs.keys.trees]
     doubtful = [field is not None and (has_struct(field.type) or CURRENT_DEFAULT in field.metadata) for field in fields]
@@ -84,7 +85,7 @@ def _as_written(
     Args:
         value: the value that Spark resolved. It is correct if it is neither DEFAULT nor a struct.
     """
-    jvm, spark = target.application.jvm, target.spark
+    jvm, spark = jvm_of(target.application), target.spark
     unresolved = written.value
     if CURRENT_DEFAULT in field.metadata and nodes.is_default(jvm, unresolved):
         unresolved = nodes.expression(jvm, spark, default_of(target.application.backend, spark, field, snapshot.schema, snapshot))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from bayou.protocol.types.sql_text import string_sql
 from bayou.spark.jvm.core.session import active_session, java_session
 from bayou.spark.jvm.relations.parser import substituted, words_of, wrong_place
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.sql.statements.reader import Reader
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class DescribedQueries:
         """
         if not _MENTIONED.search(text):
             return None
-        jvm = self._application.jvm
+        jvm = jvm_of(self._application)
         text = substituted(jvm, text)
         words = words_of(jvm, text)
         queries = list(described_queries(text, words))

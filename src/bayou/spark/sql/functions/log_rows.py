@@ -18,6 +18,7 @@ from bayou.protocol.types.schema import parse_schema
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.jvm.relations.relation import analyzed_plan, log_relation
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.sql.functions.tables import delta_path
 from bayou.spark.sql.statements.context import Context, not_delta
 from bayou.spark.sql.statements.description import DescribeDetail, DescribeHistory
@@ -94,7 +95,7 @@ class WantedRows:
 def log_rows_relation(context: Context, session: JavaObject, request: LogRowsRequest) -> JavaObject:
     """Return the placeholder relation, with the columns of the function."""
     schema = spark_schema(_SCHEMAS[request.function])
-    return log_relation(context.application.jvm, session, schema, request.encode(), _version(context, request))
+    return log_relation(jvm_of(context.application), session, schema, request.encode(), _version(context, request))
 
 
 def planned_rows(

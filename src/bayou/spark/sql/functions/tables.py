@@ -10,6 +10,7 @@ from bayou.errors import failed
 from bayou.protocol.types.sql_text import column_sql, string_sql
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.parser import full_name, table_name
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.sql.statements.context import not_delta
 from bayou.spark.sql.statements.reader import TableReference
 
@@ -34,7 +35,7 @@ def named(context: Context, text: str, database: str, *, paths: bool = True) -> 
     if paths and _PATH.match(text):
         return TableReference(None, string_sql(text))
     session = java_session(context.spark)
-    parts = table_name(context.application.jvm, session, text)
+    parts = table_name(jvm_of(context.application), session, text)
     if parts is None:
         raise failed("DELTA_MISSING_DELTA_TABLE/other-catalog", table=text)
     if len(parts) == 1 and database:

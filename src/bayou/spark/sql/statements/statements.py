@@ -26,6 +26,7 @@ from bayou.spark.jvm.relations.parser import (
     words_of,
 )
 from bayou.spark.jvm.relations.relation import java_frame
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.session.interrupts import interruptible
 from bayou.spark.sql.refused_statements import has_table, without_comments
 from bayou.spark.sql.statements.context import Context
@@ -66,7 +67,7 @@ class StatementCommands:
             SqlSyntaxError: it starts like a statement of Delta Lake, and the rest is not valid or a parameter has no value.
             UnsupportedFeatureError: it has parameters, whose values this Spark version does not pass to parsers.
         """
-        jvm = self._application.jvm
+        jvm = jvm_of(self._application)
         reader = self._reader(substituted(jvm, text), context)
         explains = reader.take("EXPLAIN")
         mode = (reader.take_one(*MODES) or "") if explains else ""
@@ -79,7 +80,7 @@ class StatementCommands:
 
     def _reader(self, text: str, context: JavaObject | None) -> Reader:
         """Return a reader of a statement in which literals replace the parameters."""
-        jvm = self._application.jvm
+        jvm = jvm_of(self._application)
         words = words_of(jvm, text)
         parameters = parameters_in(words)
         if not parameters or not begins(Reader(text, words)):
@@ -107,7 +108,7 @@ class StatementCommands:
 
         Return None if such a table exists, or if another table is described. Statements in a script have no text.
         """
-        jvm = self._application.jvm
+        jvm = jvm_of(self._application)
         # DESCRIBE TABLE history x and DESCRIBE `history` x have the same node, but mean the table `history`.
         if text is not None and not _DESCRIBES.search(without_comments(text)):
             return None
@@ -124,10 +125,10 @@ class StatementCommands:
     def _is_elsewhere(self, reference: TableReference) -> bool:
         """Whether the table is in another catalog, whose statements bayou leaves to Spark."""
         name = reference.name
-        return name is not None and table_name(self._application.jvm, self._session(), name) is None
+        return name is not None and table_name(jvm_of(self._application), self._session(), name) is None
 
     def _session(self) -> JavaObject:
-        return java_session(active_session(self._application.jvm))
+        return java_session(active_session(jvm_of(self._application)))
 
     def of_statement(self, statement: Statement, text: str) -> JavaObject:
         """Return the command for a statement."""
@@ -151,4 +152,4 @@ class StatementCommands:
                 rows = run(Context(application, spark))
             return None if rows is None else java_frame(rows)
 
-        return commands.statement(application.jvm, BiFunction(application.jvm, body), shown, spark_schema(columns))
+        return commands.statement(jvm_of(application), BiFunction(jvm_of(application), body), shown, spark_schema(columns))

@@ -16,6 +16,7 @@ from bayou.protocol.columns.generated_columns import generation_expression
 from bayou.protocol.columns.identity_columns import is_identity
 from bayou.protocol.types.schema import StructType, schema_to_json
 from bayou.protocol.types.traverse import as_nullable
+from bayou.spark.backend import backend_of
 from bayou.spark.data_files.target import merge_widening
 from bayou.spark.dml.keys.subqueries import with_scalars
 from bayou.spark.dml.merge.resolution.assigned_names import AssignedNames
@@ -28,7 +29,6 @@ from bayou.spark.dml.statements.assignments import checked_assignments
 from bayou.spark.dml.statements.defaults import default_of
 from bayou.spark.errors.error_classes import error_class_of
 from bayou.spark.expressions.column_references import refuse_widened
-from bayou.spark.jvm.backend import backend_of_jvm
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.casts import casts_implicitly
@@ -150,7 +150,7 @@ class Resolver:
             uri=self._snapshot.table_uri,
             version=self._snapshot.version,
         )
-        refuse_widened(backend_of_jvm(self._bridge), self._spark, self._snapshot, after)
+        refuse_widened(backend_of(self._spark), self._spark, self._snapshot, after)
         return after
 
     def _pairs(self, clause: Clause, schema: StructType, apart: list[Path]) -> Pairs:
@@ -175,7 +175,7 @@ class Resolver:
         field = schema.field(path[0]) if len(path) == 1 else None
         if field is None:  # fields of structs have no defaults; the unresolved name DEFAULT then raises an error
             return value
-        return default_of(backend_of_jvm(self._bridge), self._spark, field, schema, self._snapshot)
+        return default_of(backend_of(self._spark), self._spark, field, schema, self._snapshot)
 
     def _star(self, clause: Clause, field: StructField, source: StructType, above: Path, apart: list[Path]) -> Pairs:
         """Return the assignments of `*` to a field of the table.
@@ -249,7 +249,7 @@ class Resolver:
         if not len(values) or not values.has_subquery:
             return values
         first = 1 if side == "known_both" else 0  # leave out the search condition, which `checked_condition` refuses later
-        replaced, reads_table = with_scalars(Application.of_jvm(self._bridge), self._spark, self._snapshot, values[first:])
+        replaced, reads_table = with_scalars(Application.of(self._spark), self._spark, self._snapshot, values[first:])
         self._reads_table = self._reads_table or reads_table
         return ExpressionList.joined(self._bridge, [values[:first], replaced])
 

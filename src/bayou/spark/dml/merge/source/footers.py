@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import StorageError
 from bayou.spark.dml.keys.key_conditions import MOST_VALUES, KeyValues
-from bayou.spark.jvm.backend import backend_of_jvm
 from bayou.spark.jvm.core import nodes
 from bayou.spark.scan.footers import read_footers
 from bayou.spark.session.given_options import storage_options_of
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
+    from bayou.spark.backend import Backend
     from bayou.spark.dml.keys.key_values import SourceKey
-    from bayou.spark.jvm.core.bridge import Jvm
     from bayou.spark.jvm.relations.listed_files import WholeFiles
 
 _BY_IDS: Final = "spark.sql.parquet.fieldId.read.enabled"
@@ -44,7 +43,7 @@ _MOST_COLUMNS: Final = 2000
 
 
 def values_in_footers(
-    jvm: Jvm, files: WholeFiles | None, keys: Sequence[SourceKey], settings: Mapping[str, str]
+    backend: Backend, files: WholeFiles | None, keys: Sequence[SourceKey], settings: Mapping[str, str]
 ) -> tuple[int, list[KeyValues]] | None:
     """Return the number of rows of a source, and the range of each key; None if the footers do not contain them.
 
@@ -61,7 +60,7 @@ def values_in_footers(
     if len(storage_options) < len(options) or files.may_be_encrypted:
         # Spark may have credentials for the files that bayou does not have. Arrow aborts the process at an encrypted column.
         return None
-    footers = _footers(jvm, sizes, storage_options)
+    footers = _footers(backend, sizes, storage_options)
     if footers is None:
         return None
     rows = sum(each.num_rows for each in footers)
@@ -82,9 +81,11 @@ def _column_of(files: WholeFiles, key: SourceKey) -> str | None:
     return None if "." in name else name  # in a Parquet path, a dot separates the fields of structs
 
 
-def _footers(jvm: Jvm, sizes: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[pq.FileMetaData] | None:
+def _footers(
+    backend: Backend, sizes: Sequence[tuple[str, int]], storage_options: Mapping[str, str]
+) -> list[pq.FileMetaData] | None:
     try:
-        answers = read_footers(backend_of_jvm(jvm), sizes, storage_options)
+        answers = read_footers(backend, sizes, storage_options)
     except StorageError:
         return None
     footers = [each for each in answers if not isinstance(each, OSError)]

@@ -15,6 +15,7 @@ from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.adapters import described
+from bayou.spark.native.session.jvm import jvm_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ def keys_of(application: Application, resolution: Resolution, snapshot: Snapshot
     Other conjuncts that read only the source guard the keys: a source row that does not satisfy them has no match, and computing
     its key may fail.
     """
-    jvm = application.jvm
+    jvm = jvm_of(application)
     target = catalyst.ids_of(jvm, resolution.sides.target)
     partitions = {name.lower() for name in snapshot.partition_columns}
     parts = nodes.conjuncts(jvm, resolution.condition)
@@ -51,7 +52,7 @@ def keys_of(application: Application, resolution: Resolution, snapshot: Snapshot
             kind = json.loads(nodes.type_of(ours))
             if not isinstance(kind, str):
                 continue
-            tree = json.loads(described(application.jvm, ours))
+            tree = json.loads(described(jvm_of(application), ours))
             path = path_of(json.dumps(tree))
             is_partition = path is not None and len(path) == 1 and path[0].lower() in partitions
             key = Key(tree, kind, null_safe, is_partition)

@@ -14,6 +14,7 @@ from bayou.errors import failed
 from bayou.spark.dml.keys.key_values import only_of
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core import nodes
+from bayou.spark.native.session.jvm import jvm_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,7 +41,7 @@ def latest_rows(
     Raises:
         InvalidOptionError: the condition has other parts than equalities and conditions on the table, or the order has a direction.
     """
-    jvm = application.jvm
+    jvm = jvm_of(application)
     source, target = (catalyst.ids_of(jvm, side) for side in (resolution.sides.source, resolution.sides.target))
     keys: list[tuple[Column, bool]] = []
     for part in nodes.conjuncts(jvm, resolution.condition):
@@ -58,7 +59,7 @@ def latest_rows(
 
 
 def _check_order(application: Application, given: DataFrame, order: Column, snapshot: Snapshot) -> None:
-    if nodes.is_ordered_or_named(nodes.expression(application.jvm, given.sparkSession, order)):
+    if nodes.is_ordered_or_named(nodes.expression(jvm_of(application), given.sparkSession, order)):
         raise failed("DELTA_ILLEGAL_OPTION/latest-by", at=snapshot, option="by")
 
 

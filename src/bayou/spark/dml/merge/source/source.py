@@ -27,6 +27,7 @@ from bayou.spark.jvm.catalyst.settled import settled as settled_rows
 from bayou.spark.jvm.catalyst.settled import unfolded
 from bayou.spark.jvm.relations import plans
 from bayou.spark.jvm.relations.relation import analyzed_plan
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.types.alignment import same_names_and_types
 
 if TYPE_CHECKING:
@@ -107,9 +108,9 @@ def refuse_own_names(application: Application, resolution: Resolution, snapshot:
         UnsupportedFeatureError: it uses such a column.
     """
     output = plans.output(resolution.sides.source)
-    refused = [each for each in names_of_output(application.jvm, output) if each.lower().startswith(OWN_PREFIX)]
+    refused = [each for each in names_of_output(jvm_of(application), output) if each.lower().startswith(OWN_PREFIX)]
     if refused and not uses_all:
-        used = [plans.name_of(each) for each in _used(application.jvm, resolution)]
+        used = [plans.name_of(each) for each in _used(jvm_of(application), resolution)]
         refused = [each for each in refused if each in used]
     if refused:
         raise failed(
@@ -138,7 +139,7 @@ def source_of(
     Args:
         given: the source as the user passed it.
     """
-    jvm = application.jvm
+    jvm = jvm_of(application)
     ids = catalyst.ids_of(jvm, resolution.sides.source)
     output = plans.output(resolution.sides.source)
     columns = _used(jvm, resolution)
@@ -156,7 +157,9 @@ def source_of(
     files = None if is_materialised or settled is None else settled.watched()
     # If the rows may differ at the next evaluation, their keys must not prune files.
     equalities = keys_of(application, resolution, snapshot, ids) if is_materialised or settled is not None else []
-    in_footers = None if is_materialised or settled is None else values_in_footers(jvm, settled.whole, equalities, settings)
+    in_footers = (
+        None if is_materialised or settled is None else values_in_footers(application.backend, settled.whole, equalities, settings)
+    )
     rows, values = values_of(frame, equalities, in_footers)
     conditions = (condition_of(each.key, key_values) for each, key_values in zip(equalities, values, strict=True))
     texts = [text for text in conditions if text is not None]

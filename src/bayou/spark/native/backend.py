@@ -11,27 +11,34 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import SessionError, failed, reason
+from bayou.log.checkpoint.sharding import register_log_jobs
 from bayou.spark.backend import WriteFailure
 from bayou.spark.jvm.catalyst import casts, file_writer, frames, wide_columns
 from bayou.spark.jvm.catalyst.lookups import NativeLookups
 from bayou.spark.jvm.core import callbacks, exceptions, session
-from bayou.spark.jvm.core.adapters import has_delta_spark
+from bayou.spark.jvm.core.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.bulk import Bulk
+from bayou.spark.jvm.core.job_tasks import ConsoleBar, JobTasks
 from bayou.spark.jvm.core.own_sessions import default_session
 from bayou.spark.jvm.core.session import TIME_ZONE, SessionConf, is_stopped, java_session, session_of
 from bayou.spark.jvm.relations import encryption, file_tasks, own_sql, parquet_tables, parser, relation
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 from bayou.spark.jvm.relations.parquet_tables import ParquetEntry
+from bayou.spark.native.errors.conversion import extend_conversion
+from bayou.spark.native.session.hadoop_store import check_log_store_settings
+from bayou.spark.native.session.log_jobs import SparkLogJobs
+from bayou.spark.native.session.object_stores import check_file_system
 from bayou.spark.pinned_settings import SQL_PREFIX, Job, values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import Column
 
+    from bayou.errors import DeltaError
     from bayou.log.delta_log import DeltaLog
     from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.backend import FileTasks, WriteJob, WrittenRows
@@ -58,6 +65,26 @@ class NativeBackend:
     def reason_of(self, error: Exception) -> str:
         """Return the first line of the message of a failed query."""
         return callbacks.reason_of(error)
+
+    def begin(self, missing: Callable[[str], DeltaError | None], unreadable: Callable[[str, str], DeltaError | None]) -> None:
+        """Compile the adapters, accept callbacks, and let the errors of bayou pass through the JVM."""
+        register_log_jobs(SparkLogJobs())
+        callbacks.start(self.jvm)
+        Adapters.of(self.jvm)
+        extend_conversion(missing, unreadable)
+
+    def check_store(self, uri: str) -> None:
+        """Check the log store and the file system that the session's settings name for a URI."""
+        check_log_store_settings(self.jvm, uri.partition(":")[0])
+        check_file_system(self.jvm, uri)
+
+    def thread_id(self) -> int:
+        """Return the id of the JVM thread that runs the calls of this Python thread."""
+        return self.jvm.thread_id()
+
+    def task_counters(self, spark: SparkSession) -> tuple[JobTasks, ConsoleBar]:
+        """Return what counts the tasks of the running thread's jobs, and Spark's own bar on the terminal."""
+        return JobTasks(spark), ConsoleBar(spark)
 
     def settings(self, spark: SparkSession) -> dict[str, str]:
         """Return all settings of a session, in two calls."""

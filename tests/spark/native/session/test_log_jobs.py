@@ -12,7 +12,7 @@ import pytest
 import bayou
 from bayou.log.checkpoint.sharding import register_log_jobs
 from bayou.log.checkpoint.writer import write_checkpoint
-from bayou.spark.session.log_jobs import SparkLogJobs
+from bayou.spark.native.session.log_jobs import SparkLogJobs
 
 V2 = {"delta.checkpointPolicy": "v2"}
 

@@ -11,7 +11,7 @@ import pyspark
 from pyspark.errors import PySparkRuntimeError
 
 from bayou.errors import SessionError
-from bayou.spark.jvm.java_home import started
+from bayou.spark.session.java_home import started
 
 
 class Builder:

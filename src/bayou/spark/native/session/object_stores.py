@@ -21,7 +21,7 @@ from bayou.spark.jvm.relations.hadoop import (
     package_of,
     set_file_system,
 )
-from bayou.spark.session.hadoop_store import check_log_store_settings
+from bayou.spark.native.session.hadoop_store import check_log_store_settings
 from bayou.storage import register
 from bayou.storage.object_stores.hadoop_settings import (
     PREFIXES,

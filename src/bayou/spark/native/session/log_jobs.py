@@ -22,6 +22,7 @@ from bayou.spark.jvm.core.own_sessions import default_session
 from bayou.spark.jvm.core.session import java_session, session_of
 from bayou.spark.jvm.gateway import Py4JError
 from bayou.spark.pinned_settings import SQL_PREFIX, Job, values, with_options
+from bayou.spark.session.arrow_rows import collected
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -89,16 +90,6 @@ def _frame(active: SparkSession, uris: list[str], columns: StructType) -> DataFr
     jvm = Jvm.of(active)
     internal_session = session_of(default_session(jvm, java_session(active), values(Job.LOG), SQL_PREFIX))
     return internal_session.read.options(**with_options(_NO_PATTERNS, Job.REWRITE)).schema(columns).parquet(*uris)
-
-
-def collected(frame: DataFrame, schema: pa.Schema) -> pa.Table:
-    """Return the rows of a DataFrame as an Arrow table. `schema` is used only if it has no rows."""
-    to_arrow: Any = getattr(type(frame), "toArrow", None)
-    if to_arrow is not None:
-        table: pa.Table = to_arrow(frame)
-        return table
-    collect_batches: Any = frame._collect_as_arrow()  # type: ignore[operator]  # noqa: SLF001  (Spark 3.5 has no public way)
-    return pa.Table.from_batches(collect_batches) if collect_batches else schema.empty_table()
 
 
 def _streamed(frame: DataFrame, schema: pa.Schema) -> Iterator[pa.Table]:
