@@ -17,7 +17,7 @@ from bayou.log.commit.transaction import checked_txn
 from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import Timestamp
 from bayou.protocol import arguments
-from bayou.spark.backend import backend_of
+from bayou.spark.backend import backend_of, native_part
 from bayou.spark.create.builder import IdentityGenerator, TableBuilder
 from bayou.spark.data_files.request import WriteOptions, WriteRequest
 from bayou.spark.enable import enable
@@ -332,7 +332,7 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         rows = read_request(application, self._spark, request)
         if application.backend.is_native:  # columns of Spark Connect have no ids
             log = self._log()
-            self._frames.add(rows, (log.known or log.update()).schema)
+            self._frames.add(native_part("dml.own_columns").output_of(rows), (log.known or log.update()).schema)
         return rows.alias(self._called[-1]) if self._called else rows
 
     @raised_as_pyspark

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from bayou.spark.jvm.core.session import java_session
-from bayou.spark.read.reader import scan_frame
-from bayou.spark.scan.scan import Scan
+from bayou.spark.backend import native_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,19 +63,16 @@ def file_rows(
             constants=constants,
             storage_options=options,
         )
-    hidden = dict(constants or {})
-    if ids is not None and positions is not None:
-        hidden |= ids.constants(snapshot, positions)
-    scan = Scan(
+    frame = native_part("scan.rows").file_rows(
         application,
-        java_session(spark),
+        spark,
         snapshot,
-        [*fields, *(() if ids is None else ids.fields)],
-        metadata=["row_index"] if with_row_index or ids is not None else None,
-        positions=positions,
-        hidden=hidden,
-        options=options or {},
-        rewrites=True,
-        file_tasks=has_tasks,
+        fields,
+        positions,
+        constants=constants,
+        ids=ids,
+        options=options,
+        with_row_index=with_row_index,
+        has_tasks=has_tasks,
     )
-    return scan_frame(scan, spark)
+    return cast("DataFrame", frame)

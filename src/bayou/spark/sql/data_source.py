@@ -19,8 +19,8 @@ from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import session_in, session_of
 from bayou.spark.jvm.relations.parser import statement_at
 from bayou.spark.jvm.relations.plans import schema_of as columns_of
+from bayou.spark.native.scan import relations
 from bayou.spark.native.session.jvm import jvm_of
-from bayou.spark.read import reader
 from bayou.spark.read.request import TableRequest
 from bayou.spark.session.given_options import report_unknown_of_read
 from bayou.spark.streaming.sink import sink_of
@@ -72,7 +72,7 @@ class Provider:
             options_with_path["path"] = self._path_in_sql(origin)
         request = TableRequest.from_options(options_with_path)
         report_unknown_of_read(options_with_path, request.path)
-        relation = reader.relation(self._application, session, request, scala_options)
+        relation = relations.relation(self._application, session, request, scala_options)
         if schema is not None:
             self._check_schema(schema, relation, request.path)
         return relation
@@ -97,7 +97,7 @@ class Provider:
         session, mode, data = objects
         request = WriteRequest(WriteOptions.parse(options, _MODES[mode], options.get(PARTITION_COLUMNS_OPTION)))
         write(self._application, DataFrame(data, session_of(session)), request)
-        return reader.written_relation(self._application, session, request.options.path, dict(request.options.storage_options))
+        return relations.written_relation(self._application, session, request.options.path, dict(request.options.storage_options))
 
     def insert(self, table: str, arguments: Any) -> None:
         """Write the rows of an INSERT, which Spark has cast to the table's columns. `bayou.DeltaTable` calls this."""

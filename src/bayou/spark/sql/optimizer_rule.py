@@ -15,23 +15,24 @@ from bayou.log.commit.active_transactions import active_transaction
 from bayou.log.snapshot.partition_folder import PartitionFolder
 from bayou.plan.predicates.predicate import Predicate, columns
 from bayou.protocol.types.schema import StructType, parse_schema
-from bayou.spark.dml.merge.statement import merge_command
-from bayou.spark.dml.statements.entry import OPERATIONS, command_of
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import is_about_delta, partitions_lost, path_in, table_in
 from bayou.spark.jvm.relations.create_like import NAME as LIKE
 from bayou.spark.jvm.relations.plans import class_name, replacement
+from bayou.spark.native.dml.commands import OPERATIONS, command_of
+from bayou.spark.native.merge.statement import merge_command
+from bayou.spark.native.scan import metadata_query
+from bayou.spark.native.scan.change_plan import planned_changes
+from bayou.spark.native.scan.row_id_metadata import asks_for_row_ids, with_row_ids
+from bayou.spark.native.scan.scan import Scan
 from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.change_request import PinnedChanges
 from bayou.spark.read.change_scan import FEED_NAMES, changes_at
 from bayou.spark.read.reader import check_has_columns
 from bayou.spark.read.request import RelationRequest, is_table
-from bayou.spark.scan import metadata_query
 from bayou.spark.scan.file_metadata import is_file_metadata
 from bayou.spark.scan.pruning import choose
-from bayou.spark.scan.row_id_metadata import asks_for_row_ids, with_row_ids
-from bayou.spark.scan.scan import Scan
 from bayou.spark.sql.constraint_statements import ConstraintStatements
 from bayou.spark.sql.create_like import like_command
 from bayou.spark.sql.functions.log_rows import WantedRows, planned_rows
@@ -176,7 +177,7 @@ class RuleBody:
         data_fields = [f for f in fields if not is_file_metadata(f) and f.name not in FEED_NAMES]
         _check_schema(data_fields, changes.feed.snapshot)
         metadata = next((f.type.names for f in fields if is_file_metadata(f) and isinstance(f.type, StructType)), None)
-        planned = changes.planned(self._application, session, data_fields, metadata)
+        planned = planned_changes(changes, self._application, session, data_fields, metadata)
         names_in_plan = iter(planned.columns)
         names = [
             f.name if f.name in FEED_NAMES else planned.columns[-1] if is_file_metadata(f) else next(names_in_plan) for f in fields

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.spark.dml.merge.statement import command_of_parsed_merge
-from bayou.spark.dml.statements.entry import command_of_parsed_delete, command_of_parsed_update
 from bayou.spark.jvm.relations.parser import knows_constraints
 from bayou.spark.jvm.relations.plans import node_name
+from bayou.spark.native.dml.commands import command_of_parsed_delete, command_of_parsed_update
+from bayou.spark.native.merge.statement import command_of_parsed_merge
 from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.sql.column_comments import as_alteration
 from bayou.spark.sql.constraint_statements import ConstraintStatements

@@ -26,8 +26,8 @@ from bayou.spark.expressions.default_checks import harmless_defaults
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import java_session, session_of
 from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.native.scan.relations import relation
 from bayou.spark.native.session.jvm import jvm_of
-from bayou.spark.read.reader import relation
 from bayou.spark.read.request import PINNED_VERSION, TableRequest, is_table
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.sql import alter_table

@@ -14,11 +14,12 @@ from bayou.protocol.types.schema import StructType
 from bayou.spark.jvm.core.session import dataset, session_of
 from bayou.spark.jvm.relations.relation import java_frame
 from bayou.spark.jvm.relations.streaming import adds_metadata_to_projections
+from bayou.spark.native.scan.change_plan import planned_changes
+from bayou.spark.native.scan.rows import named_frame
+from bayou.spark.native.scan.scan import Scan
 from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.change_scan import FEED_NAMES, Changes
-from bayou.spark.read.reader import named_frame
 from bayou.spark.scan import vector_columns
-from bayou.spark.scan.scan import Scan
 from bayou.spark.scan.vector_loading import load_vectors
 from bayou.spark.types.types import readable_schema
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from bayou.plan.predicates.predicate import Predicate
     from bayou.protocol.types.schema import StructField
     from bayou.spark.jvm.core.bridge import JavaObject
-    from bayou.spark.scan.scan import PlannedScan
+    from bayou.spark.native.scan.scan import PlannedScan
     from bayou.spark.session.application import Application
 
 
@@ -107,7 +108,7 @@ def rows_of(application: Application, session: JavaObject, files: StreamFiles | 
     metadata_names = None if adds_metadata_to_projections(jvm_of(application)) else _names_of(request.metadata)
     if isinstance(files, ChangeFeed):
         changes = Changes(files, request.options, request.name)
-        planned = changes.planned(application, session, fields, metadata_names, streaming=True)
+        planned = planned_changes(changes, application, session, fields, metadata_names, streaming=True)
         return java_frame(named_frame(application, spark, planned, fields, [*FEED_NAMES, *_metadata_of(planned, metadata_names)]))
     source = BatchFiles(files, request.name)
     scan = Scan(

@@ -14,16 +14,10 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import DeltaError, failed
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.backend import backend_of, native_part
 from bayou.spark.dml.core.row_change import change_of
-from bayou.spark.dml.core.target import table_columns
-from bayou.spark.dml.native.statement import NativeStatement
 from bayou.spark.dml.replace.replaced_rows import ReplacedRows
 from bayou.spark.errors.error_classes import error_class_of
-from bayou.spark.jvm.catalyst import row_changes
-from bayou.spark.jvm.catalyst.frames import names_of
-from bayou.spark.jvm.catalyst.settled import settled
-from bayou.spark.jvm.relations.relation import alias_of
-from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.types.char_columns import as_chars_of, declared_as_chars
 
@@ -47,10 +41,11 @@ def evaluated_once(application: Application, frame: DataFrame) -> DataFrame:
     """
     if not application.backend.is_native:
         raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="replaceOn or replaceUsing", features=("Spark Connect",))
-    fixed = settled(jvm_of(application), frame)
-    if fixed is not None and fixed.frame is frame:
+    fixed = native_part("dml.replacing").settled_rows(application, frame)
+    once: DataFrame = frame.localCheckpoint() if fixed is None else fixed.frame
+    if once is frame:
         return frame
-    alias, once = alias_of(frame), frame.localCheckpoint() if fixed is None else fixed.frame
+    alias = application.backend.alias_of(frame)
     return once if alias is None else once.alias(alias)
 
 
@@ -65,11 +60,11 @@ def rows_replaced_on(application: Application, frame: DataFrame, options: WriteO
         InvalidOptionError: a column of `replaceUsing` is not in both, or a column of `replaceOn` is in neither.
     """
     spark, none = frame.sparkSession, pa.array([], pa.int64())
-    fixed = settled(jvm_of(application), frame)
+    native = native_part("dml.replacing")
+    fixed = native.settled_rows(application, frame)
     watched = None if fixed is None else fixed.watched()
     target = SessionTable.of(application, spark, options.path, options.storage_options)
-    every_row = row_changes.delete_statement(jvm_of(application), spark, table_columns(snapshot), (), None)
-    change = change_of(target, "DELETE", NativeStatement.of(target, every_row), snapshot)
+    change = change_of(target, "DELETE", native.every_row(target, snapshot), snapshot)
     matching = partial(_matching, as_chars_of(application.backend, frame, snapshot.schema), options, snapshot)
     if not len(change.files.candidates):
         matching(change.rows(none), "left_semi")  # an invalid condition is an error nevertheless
@@ -84,7 +79,8 @@ def _matching(new_rows: DataFrame, options: WriteOptions, snapshot: Snapshot, ta
         how: the join type, `left_semi` or `left_anti`. The result has the columns of `table_rows`.
     """
     if options.replace_using is not None:
-        named = _equal(options.replace_using, names_of(new_rows), names_of(table_rows), snapshot)
+        backend = backend_of(new_rows.sparkSession)
+        named = _equal(options.replace_using, backend.names_of(new_rows), backend.names_of(table_rows), snapshot)
         return table_rows.alias(_TABLE).join(new_rows.alias(_ROWS), named, how)
     declared = declared_as_chars(table_rows, snapshot.schema)
     aliased = declared if options.target_alias is None else declared.alias(options.target_alias)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import TableNotFoundError, failed
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import session_of
-from bayou.spark.read.reader import relation
+from bayou.spark.native.scan.relations import relation
 from bayou.spark.read.request import TableRequest
 from bayou.spark.sql.functions.arguments import Argument, change_bound, check_count
 from bayou.spark.sql.functions.log_rows import LogRowsRequest, log_rows_relation
