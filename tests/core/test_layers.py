@@ -42,24 +42,17 @@ ROOMS = (
         "diffs",
         "health_report",
     ),
-    *(
-        "spark/user_defined_types",
-        "spark/text",
-        "spark/catalog",
-        "spark/task_counts",
-        "spark/backend",
-        "spark/expr",
-        "spark/pinned_settings",
-    ),
-    "spark/errors/error_classes",
-    "spark/session/running_context",
-    *("spark/jvm/gateway", "spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),
-    *("spark/errors", "spark/native/session/jvm", "spark/session", "spark/types", "spark/expressions", "spark/portable/text"),
+    *("spark/user_defined_types", "spark/text", "spark/catalog", "spark/task_counts", "spark/backend", "spark/expr"),
+    *("spark/pinned_settings", "spark/errors", "spark/session", "spark/types", "spark/expressions", "spark/portable/text"),
     *("spark/scan", "spark/portable/scan", "spark/read", "spark/data_files"),
     *("spark/dml/core", "spark/dml/statements", "spark/dml/replace", "spark/dml/merge/resolution", "spark/dml/merge", "spark/dml"),
-    *("spark/native/scan", "spark/native/dml", "spark/native/merge/resolution", "spark/native/merge/source", "spark/native/merge"),
     *("spark/maintenance", "spark/write", "spark/create", "spark/alter", "spark/streaming", "spark/table", "spark/sql"),
-    *("spark/native/errors", "spark/native/session", "spark/native"),
+    # The native backend, for classic sessions.
+    *("spark/jvm/gateway", "spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),
+    *("spark/native/errors", "spark/native/session", "spark/native/scan", "spark/native/dml"),
+    *("spark/native/merge/resolution", "spark/native/merge/source", "spark/native/merge"),
+    *("spark/native/streaming", "spark/native/sql", "spark/native"),
+    # The portable backend, for sessions of Spark Connect.
     *("spark/portable/requests", "spark/portable/names", "spark/portable/commands", "spark/portable"),
     *("spark/enable", "spark", "full_check", "table", "as_delta", "__init__", "as_delta/__main__", "cli", "__main__", "testing"),
 )
@@ -71,6 +64,8 @@ SEPARATE = {
     "spark/create": ("spark/maintenance",),
     "spark/alter": ("spark/create", "spark/write"),
     "spark/streaming": ("spark/alter", "spark/create", "spark/maintenance"),
+    "spark/native": ("spark/portable",),
+    "spark/portable": ("spark/jvm", "spark/native"),
 }
 
 # What each room may import of others; rooms that are not named may import anything.
@@ -86,6 +81,9 @@ OF_ROOM = {
 }
 
 JVM_ROOM = ("spark", "jvm")
+NATIVE_ROOMS = ("spark/jvm", "spark/native")
+PORTABLE_ROOM = "spark/portable"
+CONNECT = "pyspark.sql.connect"
 ADAPTERS = tuple(sorted(SOURCE.rglob("*.java")))
 JVM_NAMES = {"_jvm", "_jsparkSession"}
 # What PySpark calls the Java objects behind its own.
@@ -248,6 +246,26 @@ def test_pyspark_is_not_imported_for_types_outside_spark():
 def test_one_module_imports_py4j():
     users = {place(file) for file in FILES for each in imports(file) if each.module.split(".")[0] == "py4j"}
     assert users == {"spark/jvm/gateway"}
+
+
+def test_only_the_native_backend_imports_spark_jvm():
+    """Also in functions and for types: other code uses a session through `spark/backend.py`."""
+    others = [file for file in FILES if not any(is_within(place(file), room) for room in NATIVE_ROOMS)]
+    users = {place(file): place(each) for file in others for each in imported(file) if is_within(place(each), NATIVE_ROOMS[0])}
+    assert not users
+
+
+def test_only_the_portable_backend_imports_spark_connect():
+    others = [file for file in FILES if not is_within(place(file), PORTABLE_ROOM)]
+    users = [where(file, each.line) for file in others for each in imports(file) if f"{each.module}.".startswith(f"{CONNECT}.")]
+    assert not users
+
+
+def test_code_for_every_session_imports_no_backend():
+    """Only the entry points do, in functions: `spark/enable.py`, and `as_delta`, which wraps PySpark's classes."""
+    entries = ("spark/enable", "as_delta")
+    others = [file for file in FILES if not any(is_within(place(file), room) for room in (*NATIVE_ROOMS, *entries))]
+    assert not {place(file): place(each) for file in others for each in imported(file) if is_within(place(each), NATIVE_ROOMS[1])}
 
 
 def test_only_spark_jvm_knows_the_internals_of_spark():

@@ -10,8 +10,8 @@ import bayou
 from bayou.errors import DeltaError, SqlSyntaxError, TableNotFoundError
 from bayou.spark.jvm.core.session import dataset, java_session
 from bayou.spark.native.session.jvm import jvm_of
+from bayou.spark.native.sql.older_parsers import OlderParsers
 from bayou.spark.session.application import Application
-from bayou.spark.sql.older_parsers import OlderParsers
 
 
 @pytest.fixture

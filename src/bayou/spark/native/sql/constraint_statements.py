@@ -30,8 +30,8 @@ from bayou.spark.jvm.relations.parser import (
 )
 from bayou.spark.jvm.relations.plans import node_name
 from bayou.spark.native.session.jvm import jvm_of
+from bayou.spark.native.sql.declared_constraints import rely_refused
 from bayou.spark.read.session_table import SessionTable
-from bayou.spark.sql.declared_constraints import rely_refused
 from bayou.storage import qualify
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tests.support.cases import in_one_test
 
-from bayou.spark.sql.constraint_statements import ConstraintStatement
+from bayou.spark.native.sql.constraint_statements import ConstraintStatement
 
 CHECK = ["c", "CHECK", "(", "a", ">", "0", ")"]
 STATEMENTS = {

@@ -28,12 +28,12 @@ from bayou.spark.jvm.core.session import java_session, session_of
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.native.scan.relations import relation
 from bayou.spark.native.session.jvm import jvm_of
+from bayou.spark.native.sql.refused_statements import refused_on_path, refuses
+from bayou.spark.native.sql.show import shown_properties
 from bayou.spark.read.request import PINNED_VERSION, TableRequest, is_table
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.sql import alter_table
 from bayou.spark.sql.catalog_statements import TableStatement, insert_statement
-from bayou.spark.sql.refused_statements import refused_on_path, refuses
-from bayou.spark.sql.show import shown_properties
 from bayou.spark.types.catalog_columns import catalog_schema
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.write.inserts import InsertStatement, insert

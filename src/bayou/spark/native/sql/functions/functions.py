@@ -9,10 +9,10 @@ from bayou.errors import TableNotFoundError, failed
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.native.scan.relations import relation
+from bayou.spark.native.sql.functions.log_rows import LogRowsRequest, log_rows_relation
+from bayou.spark.native.sql.functions.tables import delta_path, named
 from bayou.spark.read.request import TableRequest
 from bayou.spark.sql.functions.arguments import Argument, change_bound, check_count
-from bayou.spark.sql.functions.log_rows import LogRowsRequest, log_rows_relation
-from bayou.spark.sql.functions.tables import delta_path, named
 from bayou.spark.sql.statements.context import Context
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from bayou.spark.jvm.relations.parser import (
 )
 from bayou.spark.jvm.relations.relation import java_frame
 from bayou.spark.native.session.jvm import jvm_of
+from bayou.spark.native.sql.refused_statements import has_table, without_comments
 from bayou.spark.session.interrupts import interruptible
-from bayou.spark.sql.refused_statements import has_table, without_comments
 from bayou.spark.sql.statements.context import Context
 from bayou.spark.sql.statements.description import DescribeDetail, DescribeHistory
 from bayou.spark.sql.statements.kinds import MODES, Statement, begins, read_statement, shown, tables_of

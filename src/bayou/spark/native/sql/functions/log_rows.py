@@ -19,7 +19,7 @@ from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.jvm.relations.relation import analyzed_plan, log_relation
 from bayou.spark.native.session.jvm import jvm_of
-from bayou.spark.sql.functions.tables import delta_path
+from bayou.spark.native.sql.functions.tables import delta_path
 from bayou.spark.sql.statements.context import Context, not_delta
 from bayou.spark.sql.statements.description import DescribeDetail, DescribeHistory
 from bayou.spark.sql.statements.reader import TableReference

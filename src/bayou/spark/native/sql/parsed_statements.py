@@ -13,14 +13,14 @@ from bayou.spark.jvm.relations.plans import node_name
 from bayou.spark.native.dml.commands import command_of_parsed_delete, command_of_parsed_update
 from bayou.spark.native.merge.statement import command_of_parsed_merge
 from bayou.spark.native.session.jvm import jvm_of
-from bayou.spark.sql.column_comments import as_alteration
-from bayou.spark.sql.constraint_statements import ConstraintStatements
-from bayou.spark.sql.declared_constraints import refuse_added_key, with_checks_as_properties
-from bayou.spark.sql.functions.described import DescribedQueries
-from bayou.spark.sql.older_parsers import OlderParsers
-from bayou.spark.sql.refused_statements import LackingStatements
-from bayou.spark.sql.replacing_inserts import as_write
-from bayou.spark.sql.statements.statements import StatementCommands
+from bayou.spark.native.sql.column_comments import as_alteration
+from bayou.spark.native.sql.constraint_statements import ConstraintStatements
+from bayou.spark.native.sql.declared_constraints import refuse_added_key, with_checks_as_properties
+from bayou.spark.native.sql.functions.described import DescribedQueries
+from bayou.spark.native.sql.older_parsers import OlderParsers
+from bayou.spark.native.sql.refused_statements import LackingStatements
+from bayou.spark.native.sql.replacing_inserts import as_write
+from bayou.spark.native.sql.statements import StatementCommands
 
 if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from tests.support.cases import in_one_test
 
-from bayou.spark.sql.refused_statements import LackingStatement
+from bayou.spark.native.sql.refused_statements import LackingStatement
 
 
 @in_one_test(

@@ -19,9 +19,9 @@ from bayou.protocol.types.schema import parse_schema, schema_to_json
 from bayou.spark.jvm.core.session import SessionConf, session_of, settings_of
 from bayou.spark.jvm.relations.streaming import stream_source
 from bayou.spark.native.session.jvm import jvm_of
+from bayou.spark.native.streaming.stream_reader import Reading, StreamReader
 from bayou.spark.read.request import is_table
 from bayou.spark.session.given_options import report_unknown_of_stream, storage_options_of
-from bayou.spark.streaming.stream_reader import Reading, StreamReader
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import incompatible, readable_schema
 from bayou.storage.paths import qualify

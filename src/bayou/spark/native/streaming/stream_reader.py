@@ -17,8 +17,8 @@ from bayou.protocol.types.schema import parse_schema
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.relations.streaming import numbers_of_sources, stream_leaf
 from bayou.spark.native.session.jvm import jvm_of
+from bayou.spark.native.streaming.batch import BatchRequest, rows_of
 from bayou.spark.scan.file_metadata import is_file_metadata
-from bayou.spark.streaming.batch import BatchRequest, rows_of
 from bayou.spark.types.types import readable_schema
 from bayou.storage import open_store, qualify
 

@@ -13,7 +13,7 @@ from bayou.spark.jvm.catalyst import parsed_nodes
 from bayou.spark.jvm.core.session import active_session, java_session
 from bayou.spark.jvm.relations.parser import are_parsed, parsed_statement, substituted, table_name, words_of
 from bayou.spark.native.session.jvm import jvm_of
-from bayou.spark.sql.replacing_inserts import write_of
+from bayou.spark.native.sql.replacing_inserts import write_of
 from bayou.spark.sql.statements.newer_clauses import ClusteredCreation, ReplacingStatement, without
 from bayou.spark.sql.statements.reader import Reader
 

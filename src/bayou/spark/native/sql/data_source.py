@@ -21,10 +21,10 @@ from bayou.spark.jvm.relations.parser import statement_at
 from bayou.spark.jvm.relations.plans import schema_of as columns_of
 from bayou.spark.native.scan import relations
 from bayou.spark.native.session.jvm import jvm_of
+from bayou.spark.native.streaming.sink import sink_of
+from bayou.spark.native.streaming.source import schema_of, source_of
 from bayou.spark.read.request import TableRequest
 from bayou.spark.session.given_options import report_unknown_of_read
-from bayou.spark.streaming.sink import sink_of
-from bayou.spark.streaming.source import schema_of, source_of
 from bayou.spark.types.catalog_columns import without_filled
 from bayou.spark.types.types import incompatible
 from bayou.spark.write.writer import write

@@ -8,7 +8,7 @@ from tests.support.cases import in_one_test
 from tests.support.spark_words import words
 
 from bayou.errors import SqlSyntaxError
-from bayou.spark.sql.functions.described import described_queries, place_before, replaced
+from bayou.spark.native.sql.functions.described import described_queries, place_before, replaced
 
 
 def changed(text):

@@ -27,17 +27,17 @@ from bayou.spark.native.scan.change_plan import planned_changes
 from bayou.spark.native.scan.row_id_metadata import asks_for_row_ids, with_row_ids
 from bayou.spark.native.scan.scan import Scan
 from bayou.spark.native.session.jvm import jvm_of
+from bayou.spark.native.sql.constraint_statements import ConstraintStatements
+from bayou.spark.native.sql.create_like import like_command
+from bayou.spark.native.sql.functions.log_rows import WantedRows, planned_rows
+from bayou.spark.native.sql.refused_statements import refused_on_path, refuses
+from bayou.spark.native.sql.show import SHOW_COLUMNS, SHOW_PARTITIONS, columns_of, partitions_of
 from bayou.spark.read.change_request import PinnedChanges
 from bayou.spark.read.change_scan import FEED_NAMES, changes_at
 from bayou.spark.read.reader import check_has_columns
 from bayou.spark.read.request import RelationRequest, is_table
 from bayou.spark.scan.file_metadata import is_file_metadata
 from bayou.spark.scan.pruning import choose
-from bayou.spark.sql.constraint_statements import ConstraintStatements
-from bayou.spark.sql.create_like import like_command
-from bayou.spark.sql.functions.log_rows import WantedRows, planned_rows
-from bayou.spark.sql.refused_statements import refused_on_path, refuses
-from bayou.spark.sql.show import SHOW_COLUMNS, SHOW_PARTITIONS, columns_of, partitions_of
 from bayou.spark.types.types import incompatible
 
 if TYPE_CHECKING:
