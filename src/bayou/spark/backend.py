@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What bayou needs from a Spark session, as one interface with two implementations.
 
-`spark/jvm` implements it for classic sessions with Spark's internals. `spark/portable` implements it with the documented DataFrame
+`spark/native` implements it for classic sessions with Spark's internals. `spark/portable` implements it with the documented DataFrame
 API, for sessions of Spark Connect. All other modules of `spark` use a session through this interface alone.
 """
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -246,8 +247,7 @@ def displays(monkeypatch, screen):
         return made[-1]
 
     monkeypatch.setattr(progress, "Display", display)
-    monkeypatch.setattr(progress, "JobTasks", lambda _: None)
-    monkeypatch.setattr(progress, "ConsoleBar", lambda _: None)
+    monkeypatch.setattr(progress, "backend_of", lambda _: SimpleNamespace(task_counters=lambda _: (None, None)))
     return made
 
 

@@ -16,11 +16,11 @@ from bayou.spark.native.dml.own_columns import columns_of_frames, explaining_dro
 from bayou.spark.native.merge.actions import action_of, matched_action_of
 from bayou.spark.native.merge.first_pass import find, pairs_of
 from bayou.spark.native.merge.resolution.resolver import Resolver
+from bayou.spark.native.merge.second_pass import Writer
 from bayou.spark.native.merge.source.latest import latest_rows
 from bayou.spark.native.merge.source.source import refuse_own_names, source_of
 from bayou.spark.native.merge.target_rows import Merge, merge_of
 from bayou.spark.native.merge.values import check_values
-from bayou.spark.native.merge.writer import Writer
 from bayou.spark.native.session.jvm import jvm_of
 
 if TYPE_CHECKING:

@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Change the settings of a JVM that PySpark has just started."""
+"""Change the settings of a JVM that PySpark has just started, before it creates a context."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.spark.jvm.core.system_properties import java_system
+from bayou.spark.jvm.core.system_properties import change_spark_properties
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-def change_spark_properties(change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
-    """Change or remove properties `spark.*` of the running JVM. Contexts created afterwards see the change."""
-    system = java_system()
-    names = [name for name in system.getProperties().stringPropertyNames() if name.startswith("spark.")]
-    before = {name: system.getProperty(name) for name in names}
-    after = change(before)
-    for name, value in before.items():
-        if name not in after:
-            system.clearProperty(name)
-        elif after[name] != value:
-            system.setProperty(name, after[name])
+def change_launch_settings(change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
+    """Change or remove the settings `spark.*` that the JVM was started with. Contexts created afterwards see the change."""
+    change_spark_properties(change)

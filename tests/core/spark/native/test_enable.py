@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from bayou.spark.enable import _quiet_py4j
+from bayou.spark.native.enable import _quiet_py4j
 
 
 @pytest.mark.parametrize(("given", "level"), [(logging.NOTSET, logging.WARNING), (logging.DEBUG, logging.DEBUG)])
