@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What bayou needs from a Spark session, as one interface with two implementations.
 
-`spark/native` implements it for classic sessions, with Spark's internals. `spark/portable` implements it for sessions of Spark Connect,
-with the documented DataFrame API. All other modules of `spark` use a session through this interface alone.
+`spark/native` implements it for classic sessions, with Spark's internals. `spark/portable` implements it for sessions of Spark
+Connect, with the documented DataFrame API. All other modules of `spark` use a session through this interface alone.
 """
 
 from __future__ import annotations
