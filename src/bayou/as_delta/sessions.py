@@ -23,7 +23,6 @@ from pyspark.sql.conf import RuntimeConfig
 from bayou.as_delta.given_settings import conf_given, get_given, note, note_launch, pass_on, set_given, unset_given
 from bayou.as_delta.settings import overrides, submit_arguments, without_delta
 from bayou.spark.enable import enable
-from bayou.spark.native.session.launch import change_launch_settings
 from bayou.spark.session.running_context import running_context
 
 if TYPE_CHECKING:
@@ -110,6 +109,8 @@ def _clean_launch(original: Callable[..., None]) -> Callable[..., None]:
         if cls._gateway:
             original(cls, *arguments, **options)
             return
+        from bayou.spark.native.session.launch import change_launch_settings  # noqa: PLC0415  (only a launch needs it)
+
         with _clean_environment():
             original(cls, *arguments, **options)
         change_launch_settings(_noted_and_cleaned)
