@@ -47,6 +47,12 @@ COMPARISONS_IN_TURN = 4
 CASES_IN_TURN = {"tests/spark/": 3, "tests/connect/": 4}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run choose the kind of session that tests of `tests/spark` get."""
+    text = "run the tests of tests/spark on a stock server of Spark Connect; tests/support/on_connect.py says which cannot"
+    parser.addoption("--on-connect", action="store_true", help=text)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Hold files of tests to their budgets: each process of tests measures, the one that reports adds up."""
     from tests.support.budgets import Budgets, Stopwatch, chooses_tests
@@ -140,8 +146,13 @@ def corpora(shared: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def plain_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def plain_spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A stock local session: no JAR, no setting of Delta Lake. Never stopped before the end of the run."""
+    if request.config.getoption("--on-connect"):
+        from tests.support.on_connect import connect_session
+
+        yield from connect_session()
+        return
     from bayou.testing.session import local_session
 
     warehouse = str(tmp_path_factory.mktemp("warehouse"))
@@ -170,19 +181,26 @@ def _session_as_before(request: pytest.FixtureRequest) -> Iterator[None]:
     if "plain_spark" not in request.fixturenames:
         yield
         return
-    from bayou.spark.jvm.core.session import settings_of
     from bayou.spark.session.session_transaction import LAST_VERSION  # which each commit sets, as those of delta-spark
 
     session = request.getfixturevalue("plain_spark")
-    before = settings_of(session)
+    before = _settings_of(session)
     yield
-    changed = {name for name, _ in before.items() ^ settings_of(session).items()} - {LAST_VERSION}
+    changed = {name for name, _ in before.items() ^ _settings_of(session).items()} - {LAST_VERSION}
     for name in changed:
         if name in before:
             session.conf.set(name, before[name])
         else:
             session.conf.unset(name)
     assert not changed, f"the test left settings on the session: {sorted(changed)}"
+
+
+def _settings_of(session: SparkSession) -> dict[str, str]:
+    if hasattr(session, "client"):  # of Spark Connect
+        return dict(session.conf.getAll)
+    from bayou.spark.jvm.core.session import settings_of
+
+    return settings_of(session)
 
 
 @pytest.fixture(scope="session")

@@ -330,10 +330,14 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         request = TableRequest.from_options({**self._options, "path": self._path})
         application = Application.of(self._spark)
         rows = read_request(application, self._spark, request)
-        if application.backend.is_native:  # columns of Spark Connect have no ids
-            log = self._log()
-            self._frames.add(native_part("dml.own_columns").output_of(rows), (log.known or log.update()).schema)
-        return rows.alias(self._called[-1]) if self._called else rows
+        log = self._log()
+        schema = (log.known or log.update()).schema
+        if application.backend.is_native:
+            self._frames.add(native_part("dml.own_columns").output_of(rows), schema)
+        rows = rows.alias(self._called[-1]) if self._called else rows
+        if not application.backend.is_native:
+            self._frames.add_number(rows, schema)
+        return rows
 
     @raised_as_pyspark
     def changes(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from bayou.spark.portable.requests.frames import frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.connect import proto
@@ -91,6 +93,9 @@ class VersionedFolders:
         self.asked.append(kind)
         answer = self.commands.get(kind)
         return None if answer is None else answer(command)
+
+    def starting(self, start: proto.WriteStreamOperationStart) -> AbstractContextManager[None]:  # noqa: ARG002  (no streams)
+        return nullcontext()
 
     def write(self, command: proto.Command) -> CommandAnswer | None:
         operation = command.write_operation

@@ -32,6 +32,8 @@ _CONNECT: Final = "pyspark.sql.connect."
 SHREDS_VARIANTS: Final = "spark.sql.variant.inferShreddingSchema"
 """The option of Spark's Parquet writer that shreds variants, on by default since Spark 4.2. Readers of a table without the feature
 `variantShredding` need not support such files."""
+JOB_FOLDER: Final = "b-"
+"""The beginning of the name of a folder that only one job writes into."""
 ENCRYPTION_FACTORY: Final = "parquet.crypto.factory.class"
 """The setting that names the factory for encryption. Without it files are plain."""
 
@@ -291,6 +293,14 @@ class Backend(Protocol):
 
     def columns_of_nulls(self, frame: DataFrame) -> list[str]:
         """Return the columns that a query is known to fill only with NULL."""
+        ...
+
+    def evaluated_once(self, frame: DataFrame) -> DataFrame:
+        """Return the rows of a DataFrame under its alias, the same at every evaluation. Runs a job, unless they are so already."""
+        ...
+
+    def watched(self, frame: DataFrame) -> Any | None:
+        """Start to watch the files that a DataFrame reads for changes: `WatchedFiles`. None if nothing needs to be watched."""
         ...
 
     def numbered(self, frame: DataFrame) -> tuple[DataFrame, int]:

@@ -7,7 +7,7 @@ import pytest
 from tests.connect.dml.conftest import FEED, VECTORS, WAYS, all_rows
 
 import bayou
-from bayou.errors import ConcurrentModificationError, SchemaMismatchError, UnsupportedFeatureError
+from bayou.errors import ConcurrentModificationError, SchemaMismatchError
 
 
 @pytest.fixture
@@ -43,10 +43,10 @@ def test_a_view_of_a_table_is_as_new_as_the_table(make, rows, spark, tmp_path):
     assert rows() == all_rows(1, 7)
 
 
-def test_a_path_in_a_subquery_is_refused(make, rows, table_path):
-    with pytest.raises(UnsupportedFeatureError, match="Call createOrReplaceTempView"):
-        make(VECTORS).delete(f"id in (select id from delta.`{table_path}`)")
-    assert rows() == all_rows()
+def test_a_subquery_names_a_path(make, rows, spark, tmp_path):
+    bayou.write(spark.range(2, 4), str(tmp_path / "keys"))
+    make(VECTORS).delete(f"id in (select id from delta.`{tmp_path / 'keys'}`)")
+    assert rows() == all_rows(2, 3)
 
 
 def test_not_in_keeps_rows_if_there_is_a_null(make, rows, keys):
@@ -84,3 +84,15 @@ def test_a_subquery_may_have_read_what_another_commit_changes(make, spark, table
 def test_a_condition_must_be_a_boolean(make, keys):
     with pytest.raises(SchemaMismatchError, match="boolean"):
         make().delete("(select max(k) from keys)")
+
+
+def test_a_with_clause_before_a_statement(spark, make, rows, table_path):
+    make()
+    name = f"delta.`{table_path}`"
+    assert spark.sql(f"with few as (select 3L id) delete from {name} where id in (select id from few)").first()[0] == 1
+    spark.sql(f"with few as (select 'x' v) update {name} set v = (select v from few) where id = 4")
+    spark.sql(
+        f"with few as (select 5L id, 'y' v) merge into {name} t using few s on t.id = s.id "
+        "when matched and t.id = (select max(id) from few) then update set v = s.v"
+    )
+    assert rows("id, v")[:5] == [(0, "v0"), (1, "v1"), (2, "v2"), (4, "x"), (5, "y")]

@@ -19,8 +19,10 @@ import bayou
 from bayou.errors import SessionError
 from bayou.spark.portable.scan import carrier as carriers
 from bayou.spark.portable.scan import scratch
+from bayou.spark.portable.scan.owners import delete_orphans
 from bayou.spark.portable.scan.rows import scan_frame
 from bayou.spark.portable.scan.scratch import IN_TABLE, SETTING
+from bayou.storage import open_store, qualify
 from bayou.testing.table_builder import TableBuilder
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ def test_a_list_lives_as_long_as_a_snapshot_or_a_frame(spark: SparkSession, mont
     gc.collect()
     carriers._delete_discarded()
     assert not lists(given_scratch)
-    assert not any(given_scratch.iterdir())
+    assert [path.name for path in given_scratch.rglob("*") if path.is_file()] == ["owner"]
 
 
 def test_lists_of_chosen_files_are_found_again(spark: SparkSession, months: str, given_scratch: Path) -> None:
@@ -151,6 +153,48 @@ print(kept.count())
     assert ended.stdout.strip() == "116", ended.stderr
     assert not list(tmp_path.glob("bayou-scratch-*"))
     assert sorted(Path(months).rglob("*")) == before
+
+
+PROGRAM_THAT_IS_KILLED = """
+import os, signal, sys, bayou
+from pyspark.sql import SparkSession
+from bayou.spark.portable.scan.rows import scan_frame
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+if sys.argv[3]:
+    spark.conf.set("spark.bayou.scratch", sys.argv[3])
+frame = scan_frame(spark, bayou.open(sys.argv[2]).snapshot())
+print(frame.count(), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+def test_the_folder_of_a_killed_client_is_deleted_by_the_next(
+    server: ConnectServer, spark: SparkSession, months: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_given: bool
+) -> None:
+    given = str(tmp_path / "given") if is_given else ""
+    arguments = [sys.executable, "-c", PROGRAM_THAT_IS_KILLED, server.url, months, given]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    for _ in range(2):  # the second one deletes the folder of the first
+        ended = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
+        assert ended.stdout.strip() == "116", ended.stderr
+        assert len(lists(tmp_path)) == 1
+    # Not those in use: of this process, and of one that has just begun.
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    begun = (tmp_path / "given" if is_given else tmp_path) / "bayou-scratch-begun"
+    begun.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", None)
+    scratch._temporary_folder.cache_clear()
+    spark.conf.set(SETTING, given)
+    try:
+        frame = scan_frame(spark, bayou.open(months).snapshot())
+        assert len(lists(tmp_path)) == 1
+        delete_orphans(open_store(qualify(str(begun.parent))), "", Path(list(carriers._all.values())[-1][1].uri).name)
+        assert frame.count() == 116
+        assert begun.exists()
+    finally:
+        spark.conf.unset(SETTING)
+        scratch._temporary_folder.cache_clear()
 
 
 def test_ten_thousand_files(spark: SparkSession, table_path: str) -> None:

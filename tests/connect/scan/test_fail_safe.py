@@ -64,6 +64,24 @@ def test_a_missing_list_is_an_error(fresh: DataFrame, query: Callable[[DataFrame
         query(fresh)
 
 
+@pytest.mark.parametrize("kept", [0, 1, 6, 11])
+def test_a_list_that_was_cut_is_an_error(fresh: DataFrame, query: Callable[[DataFrame], Any], kept: int) -> None:
+    """The list ends after a whole line, so that the rest of it can be read."""
+    lines = (folder_of(fresh) / LIST).read_bytes().splitlines(keepends=True)
+    assert len(lines) == 13
+    (folder_of(fresh) / LIST).write_bytes(b"".join(lines[: kept + 1]))
+    with pytest.raises((PySparkException, SessionError)):
+        query(fresh)
+
+
+def test_a_list_that_was_changed_is_an_error(fresh: DataFrame, query: Callable[[DataFrame], Any]) -> None:
+    """The list names another file twice instead, and keeps its size."""
+    data = (folder_of(fresh) / LIST).read_bytes()
+    (folder_of(fresh) / LIST).write_bytes(data.replace(b"month=3/3.parquet", b"month=4/4.parquet"))
+    with pytest.raises(SessionError, match="another program changed"):
+        query(fresh)
+
+
 def test_a_missing_folder_of_the_list_is_an_error(fresh: DataFrame, query: Callable[[DataFrame], Any]) -> None:
     shutil.rmtree((folder_of(fresh) / LIST).parent)
     with pytest.raises(PySparkException):

@@ -19,10 +19,13 @@ DELTA_OPERATION_NOT_ALLOWED/connect UnsupportedFeatureError
 DELTA_OPERATION_NOT_ALLOWED/connect-text UnsupportedFeatureError
     {statement} keeps the text of its query for the Spark Connect server, which cannot read delta.`{path}`.
     Next: Make the DataFrame of the query with spark.sql, and call its createOrReplaceTempView.
-DELTA_OPERATION_NOT_ALLOWED/connect-subquery UnsupportedFeatureError
-    The Spark Connect server resolves the subquery in the SQL expression {expression!r}, and it cannot read Delta tables by their
-    paths.
-    Next: Call createOrReplaceTempView on a DataFrame of that table, and name the view in the subquery.
+DELTA_OPERATION_NOT_ALLOWED/connect-script UnsupportedFeatureError
+    {statement} is run by the Spark Connect server, which cannot read or write delta.`{path}`.
+    Next: Send each statement with a call of spark.sql, or run the script on a classic session.
+DELTA_ILLEGAL_OPTION/storage-level InvalidOptionError
+    The storage level {given!r} of CACHE TABLE is unknown.
+    Next: Use one of PySpark's, such as MEMORY_ONLY or DISK_ONLY.
+    Parameters: input={given} name={option}
 DELTA_OPERATION_NOT_ALLOWED/connect-catalog UnsupportedFeatureError
     The Spark Connect server has no data source delta, and its catalog refuses entries of unknown data sources, so {relation} cannot
     become a Delta table of the catalog.
@@ -34,6 +37,13 @@ scratch-not-shared SessionError
 file-lists-ignored SessionError
     The setting {setting} of this session is true, so Spark would not read the list of the table's files.
     Next: Unset it with spark.conf.unset({setting!r}).
+column-case-differs SessionError
+    The setting {setting} of this session is true, so Spark would return NULL for the column {column} of the rows in {file}, which
+    calls it {found}.
+    Next: Set it to false with spark.conf.set({setting!r}, "false").
+file-list-changed SessionError
+    While the query ran, another program changed or deleted the list of the table's files in {folder}, so rows may be missing.
+    Next: Run the query again; if it fails again, set {setting} to a folder that no other program changes.
 file-not-in-list DataFileNotFoundError
     Spark read a file that is not in the list of the table's files, because the list is missing or another list replaced it.
     Next: Run the query again on a new DataFrame; if it fails again, set {setting} to a folder that no other program changes.

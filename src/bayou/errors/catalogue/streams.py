@@ -17,6 +17,22 @@ DELTA_INVALID_SOURCE_OFFSET_FORMAT/order-of-offsets StreamingSourceError
     Found invalid offsets: {problem}; previous: {previous}, current: {current}.
     Next: Restore the query's checkpoint; spark.databricks.delta.streaming.offsetValidation.enabled=false switches the check off,
     and rows may be repeated.
+DELTA_INVALID_SOURCE_OFFSET_FORMAT/of-classic StreamingSourceError
+    The checkpoint {checkpoint} belongs to a query of a classic session, whose offsets are those of Delta Lake. A query on Spark
+    Connect keeps Spark's offsets of its file source, so neither can go on with the other's checkpoint.
+    Next: Continue the query on a classic session, or start it here with a new checkpoint and startingVersion.
+DELTA_INVALID_SOURCE_OFFSET_FORMAT/of-connect StreamingSourceError
+    The checkpoint has the offset {offset}, which belongs to a query on Spark Connect. There the offsets are those of Spark's file
+    source, so neither kind of session can go on with the other's checkpoint.
+    Next: Continue the query on Spark Connect, or start it here with a new checkpoint and startingVersion.
+DELTA_INVALID_SOURCE_OFFSET_FORMAT/of-another StreamingSourceError
+    In the checkpoint {checkpoint}, the source at position {position} is not one that bayou started for a Delta table on Spark
+    Connect.
+    Next: Start the query with the sources that it had, in the same order, or with a new checkpoint.
+DELTA_INVALID_SOURCE_OFFSET_FORMAT/no-batch StreamingSourceError
+    The checkpoint {checkpoint} has planned batch {number} of the source, and the entry of this batch is missing, so it is unknown
+    how far the query has read.
+    Next: Restore the query's checkpoint from a backup, or start the query from scratch with a new one.
 DELTA_INVALID_SOURCE_OFFSET_FORMAT/end StreamingSourceError
     No batch can end at {offset}.
 DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION StreamingSourceError
@@ -41,6 +57,32 @@ DELTA_SOURCE_IGNORE_DELETE StreamingSourceError
     {commit}.
     Next: Set the option 'ignoreDeletes' to 'true' to skip commits that only remove files, whose rows stay where the stream has
     written them.
+DELTA_OPERATION_NOT_ALLOWED/connect-stream UnsupportedFeatureError
+    {what} is not possible on a Spark Connect session.
+    Next: Run the stream on a classic session. On Spark Connect, bayou.read with changes= reads the change data feed in batches.
+stream-of-view UnsupportedFeatureError
+    A query starts from a plan that the Spark Connect server keeps, such as a temporary view, and this plan reads a Delta table as a
+    stream. It cannot follow the table.
+    Next: Start the query from the DataFrame of readStream, without a view.
+stream-folder-not-shared SessionError
+    A stream from a Delta table passes the lists of its files to the Spark Connect server through a folder, and this process and the
+    server share none. Tried were {setting}, the folder of the table, and the query's checkpoint.
+    Next: Set {setting} to a folder that both reach, whose path has none of the characters {{}}[]*?.
+stream-batch-lost StreamingSourceError
+    The query has planned batch {batch} and not completed it, and the list of its files belongs into the folder {folder}, which this
+    process and the Spark Connect server do not share any more.
+    Next: Let both reach this folder again, for example with the former value of {setting}, and start the query again.
+stream-list-gone StreamingSourceError
+    Another program deleted or changed the list of files of batch {batch} in {folder} while the query ran, so rows of this batch may
+    be missing in the query's result.
+    Next: Set {setting} to a folder that no other program changes, and start the query from scratch with a new checkpoint.
+stream-vectors-too-large UnsupportedFeatureError
+    The deletion vectors of {num_files:,} files take {size:,} bytes in a batch, but on Spark Connect the limit is {most:,}.
+    Next: Set maxFilesPerTrigger to fewer files and use a trigger that runs until it is stopped, or remove the deleted rows from the
+    files with REORG TABLE ... APPLY (PURGE).
+stream-vectors-new SchemaChangedError
+    Deletion vectors were enabled on the table while the stream ran, and its plan does not leave out deleted rows.
+    Next: Start the query again with the same checkpoint.
 DELTA_MISSING_FILES_UNEXPECTED_VERSION VersionNotFoundError
     Delta stream cannot resume from version {version}: the transaction log starts at {earliest}, so that the commits in between are
     gone, by a cleanup of the log.

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from bayou.log.snapshot.log_reader import LogReader
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.log.staging.read_set import ReadSet
+    from bayou.plan.predicates.predicate import Predicate
 
 
 class OpenTransaction(Protocol):
@@ -49,6 +52,9 @@ class OpenTransaction(Protocol):
 
 
 _ACTIVE: Final[ContextVar[tuple[OpenTransaction, ...]]] = ContextVar("bayou_transactions", default=())
+_EARLIER: Final[ContextVar[list[tuple[Snapshot, Predicate | None, pa.ChunkedArray]] | None]] = ContextVar(
+    "bayou_reads", default=None
+)
 _BY_ID: Final[WeakValueDictionary[str, OpenTransaction]] = WeakValueDictionary()
 _WATCHERS: Final[list[Callable[[str], None]]] = []
 
@@ -61,6 +67,38 @@ def active_transaction(table_uri: str, ids: str = "") -> OpenTransaction | None:
     """
     inside_of = _ACTIVE.get() or [found for each in ids.split() if (found := _BY_ID.get(each)) is not None]
     return next((each for each in reversed(inside_of) if each.log.table_uri == table_uri), None)
+
+
+def note_read(snapshot: Snapshot, predicate: Predicate | None, paths: pa.ChunkedArray) -> None:
+    """Note a read of a table in the transaction around it, or in those that begin later in the block of `noting_reads`.
+
+    Args:
+        snapshot: the version that is read.
+        predicate: the filter, over physical paths, or None without any.
+        paths: the files that it leaves.
+    """
+    transaction, earlier = active_transaction(snapshot.table_uri), _EARLIER.get()
+    if transaction is not None and transaction.read_version == snapshot.version:
+        transaction.reads.note_scan(predicate, paths)
+    elif transaction is None and earlier is not None:
+        earlier.append((snapshot, predicate, paths))
+
+
+@contextlib.contextmanager
+def noting_reads() -> Iterator[None]:
+    """Keep the reads of the block for its later transactions: of a command whose rows are determined before it begins one."""
+    token = _EARLIER.set([])
+    try:
+        yield
+    finally:
+        _EARLIER.reset(token)
+
+
+def note_earlier_reads(transaction: OpenTransaction) -> None:
+    """Note in a transaction what was read of its table before it began (see `noting_reads`)."""
+    for snapshot, predicate, paths in _EARLIER.get() or ():
+        if snapshot.table_uri == transaction.log.table_uri and snapshot.version <= transaction.read_version:
+            transaction.reads.note_scan(predicate, paths)
 
 
 def watch(watcher: Callable[[str], None]) -> Callable[[], None]:

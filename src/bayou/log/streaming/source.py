@@ -142,7 +142,7 @@ class StreamingSource:
             SchemaChangedError: the next commit changes the schema.
             VersionNotFoundError: a commit is missing.
         """
-        begin = self._beginning() if start is None else start
+        begin = self.beginning() if start is None else start
         if start is None and self._options.starting_version == LATEST:
             return begin  # an empty batch stores where the query began: a replay would begin later without it
         if self._tracking is not None:
@@ -208,8 +208,12 @@ class StreamingSource:
         begin = offset or self._begin
         return Backlog(0, 0) if begin is None else backlog(self._table, begin)
 
-    def _beginning(self) -> SourceOffset:
-        """Return where a new stream begins; found once, so that "latest" stays the same."""
+    def beginning(self) -> SourceOffset:
+        """Return where a new stream begins; found once, so that "latest" stays the same.
+
+        Raises:
+            DeltaError: as `starting_version`.
+        """
         if self._begin is None:
             version = starting_version(self._log, self._options, self._settings, self._time_zone)
             if version is None:
@@ -222,7 +226,7 @@ class StreamingSource:
         """Return where the first batch began: after a restart, the checkpoint only has its end."""
         known = self._begin
         if self._options.has_start:
-            return min(self._beginning(), end)
+            return min(self.beginning(), end)
         if known is not None and (known.version == end.version if end.is_starting_version else known.version < end.version):
             return known
         version = end.version if end.is_starting_version else end.version - 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from bayou.errors import failed
 from bayou.protocol.columns import constraints
 from bayou.protocol.columns.constraint_violations import new_constraint_violation
 from bayou.protocol.columns.constraints import Constraint, ConstraintKind
@@ -84,3 +85,18 @@ def _checked_columns(target: SessionTable, snapshot: Snapshot, name: str, condit
     )
     used = {path[0].lower() for path in expression.columns}
     return tuple(field.name for field in schema.fields if field.name.lower() in used)
+
+
+def check_declared(name: str, kind: str, *, says_rely: bool, table: str) -> None:
+    """Raise UnsupportedFeatureError if a statement declares a constraint that is not a plain CHECK.
+
+    Args:
+        name: the constraint's name.
+        kind: CHECK, PRIMARY KEY, FOREIGN KEY or UNIQUE.
+        says_rely: whether the statement says RELY or NORELY.
+        table: the table's name in SQL.
+    """
+    if kind != "CHECK":
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/key-constraint", table=table, features=[kind], kind=kind, name=name)
+    if says_rely:
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/rely", table=table, features=["checkConstraints"])

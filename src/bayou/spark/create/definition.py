@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from bayou.log.operations.create import first_actions
 from bayou.log.operations.create_like import like_actions
-from bayou.protocol.columns.clustering import parse_columns
+from bayou.log.snapshot.clustering import logical_clustering
+from bayou.protocol.columns.clustering import names_of, parse_columns
+from bayou.protocol.columns.column_mapping import without_mapping
 from bayou.protocol.types.schema import StructType
 
 if TYPE_CHECKING:
@@ -63,3 +65,25 @@ class TableDefinition:
             may_be_empty=may_be_empty,
             replaced=replaced,
         )
+
+
+def definition_like(name: str | None, location: str | None, source: Snapshot, properties: Mapping[str, str]) -> TableDefinition:
+    """Return the definition of CREATE TABLE ... LIKE another Delta table.
+
+    Args:
+        name: the new table's name.
+        location: its path; None if the catalog decides.
+        source: the table to copy the definition from.
+        properties: further properties.
+    """
+    clustering = logical_clustering(source)
+    return TableDefinition(
+        name,
+        location,
+        without_mapping(source.schema),
+        source.partition_columns,
+        None if clustering is None else tuple(names_of(clustering)),
+        properties,
+        source.metadata.description,
+        source,
+    )

@@ -15,13 +15,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayou.errors import SessionError, failed, reason
+from bayou.errors import DeltaError, failed, reason
 from bayou.protocol.actions.file_names import CHANGES_FOLDER
-from bayou.spark.backend import native_part
+from bayou.spark.data_files.remote_files import files_of_session
+from bayou.storage import delete_many, list_tree, open_store
+from bayou.storage.copies import FileCopy, copy_files
+from bayou.storage.trees import EVERY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from bayou.spark.data_files.remote_files import RemoteFiles
     from bayou.storage import QualifiedPath
 
 _CHANGES = "true"
@@ -58,7 +62,7 @@ class SplitFolders:
         moves = list(zip(relatives, places, strict=True))
         try:
             self._move_locally(moves) if self.root.local is not None else self._move(moves)
-        except (OSError, SessionError) as error:
+        except (OSError, DeltaError) as error:
             raise failed("files-not-moved", table=self.root.uri, reason=reason(error)) from error
         self.clear()
         return places
@@ -69,7 +73,8 @@ class SplitFolders:
             if self.root.local is not None:
                 shutil.rmtree(Path(self.root.local, folder), ignore_errors=True)
             else:
-                native_part("session.remote_files").delete_folders(self.root.uri, self.options, [f"{self.root.uri}/{folder}"])
+                with contextlib.suppress(DeltaError, OSError):
+                    self._clear(folder)
         for job in self.jobs if self.root.local is not None else ():
             with contextlib.suppress(OSError):
                 Path(str(self.root.local), job).rmdir()
@@ -92,5 +97,24 @@ class SplitFolders:
             os.rename(root / source, root / target)  # noqa: PTH104  (saves a Path object per file)
 
     def _move(self, moves: Sequence[tuple[str, str]]) -> None:
+        files = self._files()
+        if files is None:
+            store = open_store(self.root, self.options)
+            copy_files(store, [FileCopy(store, source, target) for source, target in moves])
+            delete_many(store, [source for source, _ in moves])
+            return
         uris = [(f"{self.root.uri}/{source}", f"{self.root.uri}/{target}") for source, target in moves]
-        native_part("session.remote_files").move_files(self.root.uri, self.options, uris)
+        files.move_all(uris)
+
+    def _clear(self, folder: str) -> None:
+        files = self._files()
+        if files is not None:
+            files.clear(f"{self.root.uri}/{folder}")
+            return
+        store = open_store(self.root, self.options)
+        for batch in list_tree(store, EVERY_NAME, folder):
+            delete_many(store, [row["path"] for row in batch.to_pylist() if not row["is_folder"]])
+
+    def _files(self) -> RemoteFiles | None:
+        """Return the file system of the session's JVM; None for a client of Spark Connect, which uses its own store."""
+        return files_of_session(self.root.uri, self.options)

@@ -7,10 +7,12 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
+from bayou.errors import DeltaError
 from bayou.log.commit.outcomes import Committed
-from bayou.spark.backend import native_part
+from bayou.spark.backend import JOB_FOLDER
+from bayou.spark.data_files.remote_files import files_of_session
 from bayou.spark.session.progress import committed, phase
-from bayou.storage import qualify
+from bayou.storage import delete_many, open_store, qualify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -69,11 +71,14 @@ class UncommittedFiles:
             self._paths.pop(path, None)
         if self._root.local is not None:
             for path in paths:
-                with contextlib.suppress(OSError):
-                    os.remove(os.path.join(self._root.local, path))  # noqa: PTH107, PTH118  (the parts are not Path objects)
+                _delete_local(self._root.local, path)
             return
-        uris = [f"{self._root.uri}/{path}" for path in paths]
-        native_part("session.remote_files").delete_files(self._root.uri, self._options, uris)
+        with contextlib.suppress(DeltaError, OSError):
+            files = files_of_session(self._root.uri, self._options) if paths else None
+            if files is not None:
+                files.delete_all([f"{self._root.uri}/{path}" for path in paths])
+            elif paths:  # a client of Spark Connect uses its own store
+                delete_many(open_store(self._root, self._options), list(paths))
 
     def commit(
         self,
@@ -105,3 +110,18 @@ class UncommittedFiles:
         if isinstance(done, Committed):
             committed(done.version, done.metrics or {})
         return done
+
+
+def _delete_local(root: str, path: str) -> None:
+    """Delete a file, the checksum that a Hadoop file system may have put next to it, and the folder of its job if nothing is left.
+
+    The folders of partitions stay, because other writers may use them.
+    """
+    folder, name = os.path.split(path)
+    for each in (path, os.path.join(folder, f".{name}.crc")):  # noqa: PTH118  (the parts are not Path objects)
+        with contextlib.suppress(OSError):
+            os.remove(os.path.join(root, each))  # noqa: PTH107, PTH118
+    while any(part.startswith(JOB_FOLDER) for part in folder.split("/")):
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.join(root, folder))  # noqa: PTH106, PTH118
+        folder = os.path.dirname(folder)  # noqa: PTH120

@@ -15,6 +15,7 @@ from bayou.log.checkpoint.sharding import register_log_jobs
 from bayou.spark.backend import WriteFailure
 from bayou.spark.jvm.catalyst import casts, file_writer, frames, wide_columns
 from bayou.spark.jvm.catalyst.lookups import NativeLookups
+from bayou.spark.jvm.catalyst.settled import settled
 from bayou.spark.jvm.core import callbacks, exceptions, session
 from bayou.spark.jvm.core.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.core.bridge import Jvm
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.backend import FileTasks, WriteJob, WrittenRows
     from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.jvm.relations.listed_files import WatchedFiles
     from bayou.spark.text.parsed_expression import ParsedExpression
 
 
@@ -163,6 +165,19 @@ class NativeBackend:
     def columns_of_nulls(self, frame: DataFrame) -> list[str]:
         """Return the columns that a query fills only with NULL."""
         return relation.columns_of_nulls(self.jvm, frame)
+
+    def evaluated_once(self, frame: DataFrame) -> DataFrame:
+        """Return rows that are the same at every evaluation: materialised on the executors, unless they are so already."""
+        fixed = settled(self.jvm, frame)
+        if fixed is not None and fixed.frame is frame:
+            return frame
+        alias, once = self.alias_of(frame), frame.localCheckpoint() if fixed is None else fixed.frame
+        return once if alias is None else once.alias(alias)
+
+    def watched(self, frame: DataFrame) -> WatchedFiles | None:
+        """Start to watch the files that a DataFrame reads for changes."""
+        fixed = settled(self.jvm, frame)
+        return None if fixed is None else fixed.watched()
 
     def numbered(self, frame: DataFrame) -> tuple[DataFrame, int]:
         """Return rows in partitions that stay, and their number. The shuffles of the plan run for this."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.connect import proto
 
-from bayou.errors import DeltaError, failed
+from bayou.log.commit.active_transactions import note_read
 from bayou.plan.predicates.predicate import And
 from bayou.plan.predicates.predicate import columns as columns_of
 from bayou.spark.portable.changes import feed_frame
@@ -21,8 +23,11 @@ from bayou.spark.portable.commands.sql_commands import run_sql
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.references import references_in
 from bayou.spark.portable.scan.carrier import lists_are_whole
+from bayou.spark.portable.scan.listed_files import ListedFiles
 from bayou.spark.portable.scan.rows import scan_frame
+from bayou.spark.portable.scan.runs import case_changes
 from bayou.spark.portable.streams.sink import write_batches
+from bayou.spark.portable.streams.source import TableStreams
 from bayou.spark.portable.text.filters import Table, predicate_of
 from bayou.spark.portable.text.protobufs import expression_of
 from bayou.spark.portable.text.tree import Name, UnreadableTextError, all_nodes
@@ -31,12 +36,15 @@ from bayou.spark.read.reader import check_has_columns
 from bayou.spark.read.request import TableRequest, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.predicates.predicate import Predicate
     from bayou.spark.portable.requests.answers import CommandAnswer, Reference
+    from bayou.spark.portable.streams.source import Started
     from bayou.spark.session.application import Application
 
 _DELTA: Final = "delta"
@@ -50,8 +58,10 @@ class TableAnswers:
     def __init__(self, application: Application, spark: SparkSession) -> None:
         self._application = application
         self._spark = spark
+        self._streams = TableStreams(application, spark)
         self._frames: OrderedDict[tuple[object, ...], DataFrame] = OrderedDict()
         self._lock = threading.Lock()
+        self._of_request = threading.local()
 
     def read(self, read: proto.Read, conditions: Sequence[proto.Expression] = ()) -> DataFrame | None:
         """Return the rows of a Delta table, or None if the request is for the server.
@@ -62,14 +72,14 @@ class TableAnswers:
         if kind == "named_table":
             path = path_in(read.named_table.unparsed_identifier)
             if path is not None and read.is_streaming:
-                raise _no_stream()
+                return self._streams.frame({**read.named_table.options, "path": path})
             return None if path is None else self.rows({**read.named_table.options, "path": path})
         source = read.data_source
         if kind != "data_source" or source.format.lower() != _DELTA:
             return None
-        if read.is_streaming:
-            raise _no_stream()
         paths = {"path": source.paths[0]} if source.paths else {}
+        if read.is_streaming:
+            return self._streams.frame({**source.options, **paths})
         return self.rows({**source.options, **paths}, conditions)
 
     def catalog(self, request: proto.Catalog) -> DataFrame | None:
@@ -79,7 +89,7 @@ class TableAnswers:
 
     def references(self, sql: proto.SQL) -> Sequence[Reference]:
         """Return the tables in a query."""
-        return references_in(sql, self.rows)
+        return references_in(sql, self.rows, self._spark)
 
     def command(self, command: proto.Command) -> CommandAnswer | None:
         """Run a command on a Delta table, or return None if it is for the server."""
@@ -90,12 +100,20 @@ class TableAnswers:
             return write_to(self._application, self._spark, command.write_operation_v2)
         if kind == "write_stream_operation_start":
             write_batches(self._spark, command.write_stream_operation_start)
+            self._streams.before_start(command.write_stream_operation_start)
+            return None
+        if kind == "streaming_query_command":
+            self._streams.catch_up(command.streaming_query_command)
             return None
         if kind == "merge_into_table_command":
             return merge_into(self._application, self._spark, command.merge_into_table_command)
         if kind == "sql_command":
             return self._statement(command.sql_command)
         return None
+
+    def starting(self, start: proto.WriteStreamOperationStart) -> AbstractContextManager[Started | None]:
+        """Replace the reads of Delta tables of a query that starts; see `Answers`."""
+        return self._streams.starting(start)
 
     def _statement(self, command: proto.SqlCommand) -> CommandAnswer | None:
         """Run a statement of Delta Lake; None if it is the server's."""
@@ -113,15 +131,19 @@ class TableAnswers:
             options: the reader's options, with the path.
             conditions: filters on the rows. Files in which no row satisfies them may be left out.
         """
-        request, snapshot = resolve(self._application, self._spark, TableRequest.from_options(options))
+        request, snapshot = self._resolved(TableRequest.from_options(options))
         feed, positions = None, None
         if request.changes is not None:
             feed = changes_now(self._application, self._spark, snapshot, request.changes, request.storage_options)
         else:
             check_has_columns(snapshot)
-            positions = self._positions(snapshot, conditions)
+            predicate, positions = self._pruned(snapshot, conditions)
+            if request.version is None:
+                paths = snapshot.files(["path"])["path"]
+                note_read(snapshot, predicate, paths if positions is None else paths.take(positions))
         key = (
             feed,
+            case_changes(self._spark),
             *(snapshot.table_uri, snapshot.version, snapshot.metadata.id, request.partition),
             *sorted(request.storage_options.items()),
             None if positions is None else positions.buffers()[1].to_pybytes(),
@@ -130,7 +152,10 @@ class TableAnswers:
             frame = self._frames.get(key)
         if frame is None or not lists_are_whole(frame):
             if feed is None:
-                frame = scan_frame(self._spark, snapshot, positions, storage_options=request.storage_options)
+                files = ListedFiles(
+                    snapshot, name=request.partition or ""
+                )  # of a partition's folder, the snapshot has its files only
+                frame = scan_frame(self._spark, snapshot, positions, storage_options=request.storage_options, files=files)
             else:
                 frame = feed_frame(self._spark, feed, request.storage_options)
         with self._lock:
@@ -140,14 +165,35 @@ class TableAnswers:
                 self._frames.popitem(last=False)
         return frame
 
-    def _positions(self, snapshot: Snapshot, conditions: Sequence[proto.Expression]) -> pa.Array | None:
-        """Return the files that may hold a row that satisfies all conditions; None for all files."""
+    @contextmanager
+    def of_one_version(self) -> Iterator[None]:
+        """Read one version of each table, as a query of a classic session does, whose parts are planned one after the other."""
+        outer, self._of_request.resolved = getattr(self._of_request, "resolved", None), {}
+        try:
+            yield
+        finally:
+            self._of_request.resolved = outer
+
+    def _resolved(self, request: TableRequest) -> tuple[TableRequest, Snapshot]:
+        known = getattr(self._of_request, "resolved", None)
+        if known is None:
+            return resolve(self._application, self._spark, request)
+        key = (request.path, request.version, request.timestamp, request.changes is None, *sorted(request.storage_options.items()))
+        if key not in known:
+            known[key] = resolve(self._application, self._spark, request)
+        resolved, snapshot = known[key]
+        return replace(
+            request, path=resolved.path, version=resolved.version, timestamp=None, partition=resolved.partition
+        ), snapshot
+
+    def _pruned(self, snapshot: Snapshot, conditions: Sequence[proto.Expression]) -> tuple[Predicate | None, pa.Array | None]:
+        """Return the predicate that all conditions imply, and the files that may hold such a row; None for all rows or files."""
         try:
             trees = [expression_of(each) for each in conditions]
         except UnreadableTextError:
-            return None
+            return None, None
         if not trees:
-            return None
+            return None, None
         used = {part.lower() for tree in trees for node in all_nodes(tree) if isinstance(node, Name) for part in node.parts}
         # Only literals of times depend on the time zone, which is another request.
         has_times = any(field.name.lower() in used and field.type == "timestamp" for field in snapshot.schema.fields)
@@ -155,10 +201,6 @@ class TableAnswers:
         table = Table(snapshot.schema)
         predicate = And(tuple(predicate_of(tree, table, time_zone=zone) for tree in trees))
         if not columns_of(predicate):
-            return None
+            return None, None
         may_match = snapshot.may_match(predicate)
-        return None if pc.all(may_match).as_py() is not False else pc.indices_nonzero(may_match).cast(pa.int64())
-
-
-def _no_stream() -> DeltaError:
-    return failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="A stream that reads a Delta table", features=("Spark Connect",))
+        return predicate, None if pc.all(may_match).as_py() is not False else pc.indices_nonzero(may_match).cast(pa.int64())

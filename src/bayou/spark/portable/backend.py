@@ -20,15 +20,17 @@ from pyspark.sql.types import StructType as SparkStructType
 from bayou.errors import DeltaError, failed, redact_uri
 from bayou.protocol.types.schema import parse_schema
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.backend import ENCRYPTION_FACTORY, WriteFailure, WrittenRows
+from bayou.spark.backend import ENCRYPTION_FACTORY, JOB_FOLDER, WriteFailure, WrittenRows
 from bayou.spark.pinned_settings import Job, for_writer, values
 from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
-from bayou.spark.portable.files import files_in, footers_in
+from bayou.spark.portable.files import files_in, footers_in, remove_empty
 from bayou.spark.portable.lookups import PortableLookups
 from bayou.spark.portable.requests.installation import requests_of
+from bayou.spark.portable.requests.kept_rows import as_given
 from bayou.spark.portable.scan.sources import literal
 from bayou.spark.portable.settings import SessionConf, pinned
+from bayou.spark.portable.stored_values import error_of_cast
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import parsed_text
 from bayou.spark.portable.text.tree import UnreadableTextError
@@ -153,6 +155,17 @@ class PortableBackend:
         """No columns: the client does not see what the server's optimizer finds."""
         return []
 
+    def evaluated_once(self, frame: DataFrame) -> DataFrame:
+        """Return the rows of a DataFrame under its alias. The server keeps them as long as the result exists."""
+        kept = client.kept_rows(frame)
+        once, _ = as_given(kept, frame)
+        client.plan_of(once).kept = kept  # so that all DataFrames that are made of it hold the rows
+        return once
+
+    def watched(self, frame: DataFrame) -> None:
+        """None: the rows of a write that depends on them are kept."""
+        del frame
+
     def numbered(self, frame: DataFrame) -> tuple[DataFrame, int]:
         """Return rows that the server keeps until they are written, and the number of their partitions."""
         kept = frame.persist()
@@ -187,20 +200,20 @@ class PortableBackend:
 
     def aligned_rows(self, frame: DataFrame, table: str, schema_json: str, *, by_name: bool) -> DataFrame:
         """Align rows to a table's columns by Spark's rules of an INSERT."""
-        policy = self.settings(frame.sparkSession).get(casts.POLICY, "ANSI")
-        return casts.aligned_rows(frame, self.columns_of(frame), parse_schema(schema_json), table, policy=policy, by_name=by_name)
+        given, wanted, settings = self.columns_of(frame), parse_schema(schema_json), self.settings(frame.sparkSession)
+        return casts.aligned_rows(frame, given, wanted, table, settings=settings, by_name=by_name)
 
     def ansi_cast(self, spark: SparkSession, value: str, given: DataType, wanted: DataType, name: str) -> Column:
         """Cast a column, whatever the session's settings."""
         del spark
-        return casts.ansi_cast(value, given, wanted, name)
+        return casts.ansi_cast(F.col(value), given, wanted, name)
 
     def stored_value(
         self, spark: SparkSession, value: Column, given: DataType, wanted: DataType, name: str, *, is_legacy: bool
     ) -> Column:
-        """Cast a value for a column of a table. Where the value does not fit, the policy LEGACY is an error, too."""
-        del spark, is_legacy
-        return casts.stored_value(value, given, wanted, name)
+        """Cast a value for a column of a table, whatever the session's settings."""
+        del spark
+        return casts.stored_value(value, given, wanted, name, is_legacy=is_legacy)
 
     def can_up_cast(self, given: DataType, wanted: DataType) -> bool:
         """Whether Spark casts a type to another without loss."""
@@ -296,13 +309,19 @@ class PortableBackend:
 
         The server writes with its own credentials. The job's settings of the file system may be secrets, so they are not sent.
         """
-        folder = f"{job.root}/b-{uuid.uuid4().hex}"
+        folder = f"{job.root}/{JOB_FOLDER}{uuid.uuid4().hex}"
         options = {**for_writer(job.options), **_WRITER_OPTIONS}
         settings = {**values(Job.WRITE), **({} if job.open_files is None else {_OPEN_FILES: str(job.open_files)})}
         observations = client.plan_of(frame).observations
         try:
             with pinned(frame.sparkSession, settings):
                 frame.write.mode("append").options(**options).partitionBy(*job.partition_by).parquet(folder)
+        except PySparkException as error:
+            remove_empty(folder)
+            of_cast = error_of_cast(error)
+            if of_cast is None:
+                raise
+            raise of_cast from error
         finally:
             self._let_go()
         observed = {name: found for name in job.observations if (found := _values(observations.get(name))) is not None}

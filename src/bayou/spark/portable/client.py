@@ -9,7 +9,7 @@ from pyspark.errors import ParseException
 from pyspark.sql.types import StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
@@ -21,11 +21,19 @@ def client_of(spark: SparkSession) -> Any:
 
 
 def effective_settings(spark: SparkSession, names: Sequence[str]) -> dict[str, str | None]:
-    """Return settings with Spark's defaults, in one request. A setting that this Spark does not have is None."""
+    """Return settings with Spark's defaults, in one request. A setting that is not set and that Spark does not have is None."""
     from pyspark.sql.connect import proto  # noqa: PLC0415  (it needs grpc)
 
     operation = proto.ConfigRequest.Operation(get_option=proto.ConfigRequest.GetOption(keys=names))
     return dict(client_of(spark).config(operation).pairs)
+
+
+def set_settings(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    """Set settings of a session, in one request."""
+    from pyspark.sql.connect import proto  # noqa: PLC0415  (it needs grpc)
+
+    pairs = [proto.KeyValue(key=name, value=value) for name, value in settings.items()]
+    client_of(spark).config(proto.ConfigRequest.Operation(set=proto.ConfigRequest.Set(pairs=pairs)))
 
 
 def plan_of(frame: DataFrame) -> Any:
@@ -40,8 +48,9 @@ def message_of(column: Column, spark: SparkSession) -> Any:
 
 def alias_of(frame: DataFrame) -> str | None:
     """Return the alias of a query's rows, or None."""
-    plan = plan_of(frame)
-    return str(plan._alias) if type(plan).__name__ == "SubqueryAlias" else None  # noqa: SLF001  (see above)
+    found = plan_of(frame).plan(client_of(frame.sparkSession))
+    found = found.with_relations.root if found.HasField("with_relations") else found
+    return str(found.subquery_alias.alias) if found.HasField("subquery_alias") else None
 
 
 def kept_rows(frame: DataFrame) -> DataFrame:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -39,6 +41,14 @@ def files_in(folder: str, storage_options: Mapping[str, str]) -> list[WrittenFil
     except FileNotFoundError:
         return []
     return sorted(found, key=lambda file: file.uri)
+
+
+def remove_empty(folder: str) -> None:
+    """Remove what a failed job left on a local disk: its folder and those in it, if they have no file."""
+    local = qualify(folder).local
+    for each, _, _ in os.walk(local or "", topdown=False):
+        with contextlib.suppress(OSError):
+            os.rmdir(each)  # noqa: PTH106  (os.walk gives strings)
 
 
 def footers_in(files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[bytes | Exception]:

@@ -3,27 +3,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from bayou.errors import failed
 from bayou.spark.portable.change_functions import changes_of
+from bayou.spark.portable.commands.identifiers import Arguments
+from bayou.spark.portable.names import path_in
 from bayou.spark.portable.requests.answers import Reference
 from bayou.spark.portable.text.literals import Dialect, string_of
 from bayou.spark.portable.text.queries import read_query
-from bayou.spark.portable.text.row_changes import row_change
+from bayou.spark.portable.text.row_changes import Insert, row_change
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import UnreadableTextError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.connect import proto
 
-    from bayou.spark.portable.text.queries import TableReference, TimeTravel
+    from bayou.spark.portable.text.queries import FunctionCall, TableReference, TimeTravel
     from bayou.spark.text.words import Word
 
 _PATH: Final = "delta"
 _CHANGES: Final = "table_changes"
+_IDENTIFIER: Final = "identifier"
 _AFTER_TABLES: Final = frozenset(
     {"ANTI", "CLUSTER", "CROSS", "DISTRIBUTE", "EXCEPT", "FULL", "GROUP", "HAVING", "INNER", "INTERSECT", "JOIN", "LATERAL"}
     | {"LEFT", "LIMIT", "MINUS", "NATURAL", "OFFSET", "ON", "ORDER", "PIVOT", "QUALIFY", "RIGHT", "SEMI", "SET", "SORT"}
@@ -34,44 +38,75 @@ _AFTER_TABLES: Final = frozenset(
 _LONGEST_BEGINNING: Final = len(("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "VIEW"))
 
 
-def references_in(sql: Any, rows: Callable[[Mapping[str, str]], DataFrame]) -> list[Reference]:
+def references_in(sql: proto.SQL, rows: Callable[[Mapping[str, str]], DataFrame], spark: SparkSession) -> list[Reference]:
     """Return the Delta tables that a query names by their paths.
 
     Args:
         sql: the message with the query and its arguments.
         rows: returns the rows that the options of a reader ask for.
+        spark: the session that computes names and times.
 
     Raises:
-        UnsupportedFeatureError: Spark would keep the text, as for a view, or a clause of time travel is not a literal.
+        UnsupportedFeatureError: Spark would keep the text, as for a view.
     """
     text: str = sql.query
-    if _PATH not in text.lower() and _CHANGES not in text.lower():
+    if not any(word in text.lower() for word in (_PATH, _CHANGES, _IDENTIFIER)):
         return []
     try:
-        if row_change(text) is not None:
-            return []
-        query = read_query(text)
+        tables, calls = _named_in(text)
     except UnreadableTextError:
         return []
-    tables, found = sorted(query.tables, key=lambda table: table.start), words(text)
+    found = words(text)
+    arguments = Arguments(sql, spark)
     kept = _keeps_text(found)
     references = []
-    for call in query.calls:
+    for call in calls:
         options = changes_of(call)
         if options is not None:
             alias = None if _has_alias(found, call.end) else call.name
             references.append(Reference(call.start, call.end, rows(options), alias))
     for table in tables:
-        if table.path is None:
+        path = _path_of(table, arguments)
+        if path is None:
             continue
         if kept:
-            raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-text", statement=kept, path=table.path, features=("Spark Connect",))
-        options = {"path": table.path, **_travel(table.travel)}
-        alias = (
-            None if _has_alias(found, table.end) or _is_bare(found, table) else table.path.rstrip("/").rpartition("/")[2] or "table"
-        )
-        references.append(Reference(table.start, table.end, rows(options), alias))
+            raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-text", statement=kept, path=path, features=("Spark Connect",))
+        options = {"path": path, **_travel(table.travel, arguments)}
+        has_alias = _has_alias(found, table.end) or _is_bare(found, table)
+        alias = None if has_alias else path.rstrip("/").rpartition("/")[2] or "table"
+        references.append(Reference(table.start, table.end, rows(options), alias, arguments.numbers_in(table.start, table.end)))
     return references
+
+
+def _named_in(text: str) -> tuple[list[TableReference], list[FunctionCall]]:
+    """Return the tables and the functions in place of tables that a statement reads.
+
+    Statements that change rows of Delta tables are not for the server.
+
+    Raises:
+        UnreadableTextError: it is not certain which names are tables.
+    """
+    change = row_change(text)
+    if change is None:
+        query = read_query(text)
+        return sorted(query.tables, key=lambda table: table.start), query.calls
+    if not isinstance(change, Insert) or change.table.path is not None:
+        return [], []
+    tables, calls = [], []
+    for part in (change.with_clause, change.query):
+        if part is not None:
+            reader = read_query(text, place=(part.start, part.end), is_query=part is change.query)
+            tables += reader.tables
+            calls += reader.calls
+    return sorted(tables, key=lambda table: table.start), calls
+
+
+def _path_of(table: TableReference, arguments: Arguments) -> str | None:
+    """Return the path of a Delta table, also if its name is computed; None for other tables."""
+    if table.computed is None:
+        return table.path
+    name = arguments.name(table.computed.start, table.computed.end)
+    return None if name is None else path_in(name)
 
 
 def _keeps_text(found: Sequence[Word]) -> str:
@@ -96,17 +131,21 @@ def _is_bare(found: Sequence[Word], table: TableReference) -> bool:
     return bool(before) and before[-1].text.upper() == "TABLE"
 
 
-def _travel(travel: TimeTravel | None) -> dict[str, str]:
-    """Return the reader's option of a clause of time travel, whose value is a literal."""
+def _travel(travel: TimeTravel | None, arguments: Arguments) -> dict[str, str]:
+    """Return the reader's option of a clause of time travel. The server computes the value of an expression."""
     if travel is None:
         return {}
     option = "versionAsOf" if travel.kind == "version" else "timestampAsOf"
-    written = words(travel.value.text)
+    text = arguments.filled(travel.value.start, travel.value.end).strip()
+    written = words(text)
     if len(written) == 1 and written[0].is_string:
         return {option: string_of(written[0], Dialect())}
     if len(written) == len(("timestamp", "text")) and written[0].text.upper() in {"TIMESTAMP", "DATE"} and written[1].is_string:
         return {option: string_of(written[1], Dialect())}
-    if travel.kind == "version" and travel.value.text.strip().isdecimal():
-        return {option: travel.value.text.strip()}
+    if travel.kind == "version" and text.isdecimal():
+        return {option: text}
+    time = arguments.time(text) if travel.kind == "timestamp" else None
+    if time is not None:
+        return {option: time}
     what = f"{travel.kind.upper()} AS OF {travel.value.text}"
     raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",))

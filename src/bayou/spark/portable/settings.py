@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from bayou.spark.portable.client import client_of, effective_settings
+from bayou.spark.portable.client import client_of, effective_settings, set_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -73,7 +73,8 @@ def _change(spark: SparkSession, pins: _Pins, wanted: Mapping[str, str]) -> list
         stated = dict(spark.conf.getAll) if others else {}
         for name in others:
             pins.before[name] = stated.get(name)
-            spark.conf.set(name, wanted[name])
+        if others:
+            set_settings(spark, {name: wanted[name] for name in others})
         changed = [*in_use, *others]
         pins.users.update(changed)
         return changed

@@ -60,6 +60,7 @@ def file_rows(
             names,
             with_metadata=with_row_index,
             with_ids=ids is not None,
+            rewrites=True,
             constants=constants,
             storage_options=options,
         )

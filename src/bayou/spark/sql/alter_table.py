@@ -43,6 +43,16 @@ class Change:
         kind, *facts = text.split(_BETWEEN_FACTS)
         return cls(kind, dict(each.split("=", 1) for each in facts))
 
+    @classmethod
+    def at(cls, kind: str, path: Sequence[str], facts: Mapping[str, str], position: str | None = None) -> Change:
+        """Return a change of the column at a path.
+
+        Args:
+            position: the column that it follows; an empty string for the first place; None without a position.
+        """
+        place = {} if position is None else {"position": _BETWEEN_PARTS.join(("AFTER", position)) if position else "FIRST"}
+        return cls(kind, {"fieldNames": _BETWEEN_PARTS.join(path), **facts, **place})
+
     @property
     def path(self) -> tuple[str, ...]:
         """The path of the column."""

@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bayou.errors import failed
 from bayou.protocol.columns.clustering import names_of
 from bayou.protocol.types.schema import parse_schema
 from bayou.spark.create.definition import TableDefinition
+from bayou.spark.create.statement import TableStatement
 from bayou.spark.types.catalog_columns import schema_of_statement
 from bayou.spark.write.inserts import InsertStatement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 _RESERVED = ("provider", "location", "comment", "owner", "external", "is_managed_location", "collation", "table_type")
 """Spark passes clauses such as LOCATION to the catalog as these properties (`TableCatalog.RESERVED_PROPERTIES`)."""
@@ -28,57 +28,29 @@ def insert_statement(name: str, texts: Sequence[str]) -> InsertStatement:
     return InsertStatement(name, how, condition, columns, _pairs(pairs, "o"))
 
 
-@dataclass(frozen=True, slots=True)
-class TableStatement:
-    """A table to create or replace: CREATE or REPLACE TABLE, with or without AS SELECT, or a writer that creates its table.
-
-    Attributes:
-        definition: the table.
-        kind: create, createIfNotExists, replace or createOrReplace.
-        writer: saveAsTable or writeTo; empty for SQL.
-        options: the writer's options.
-    """
-
-    definition: TableDefinition
-    kind: str
-    writer: str
-    options: Mapping[str, str] = field(repr=False)
-
-    @classmethod
-    def read(cls, name: str, texts: Sequence[str]) -> TableStatement:
-        """Decode the statement. Raise UnsupportedFeatureError if it partitions by an expression or by buckets."""
-        kind, writer, schema, transforms, *pairs = texts
-        partitions, clustering = _partitions(transforms, name)
-        properties_of_statement = _pairs(pairs, "p")
-        properties = {
-            name: value
-            for name, value in properties_of_statement.items()
-            if name not in _RESERVED
-            and not name.startswith(_OPTION)
-            and (_OPTION + name not in properties_of_statement or _is_delta(name))
-        }
-        definition = TableDefinition(
-            name=name,
-            location=None if properties_of_statement.get("is_managed_location") else properties_of_statement.get("location"),
-            schema=schema_of_statement(parse_schema(schema)),
-            partition_by=partitions,
-            cluster_by=clustering or None,
-            properties=properties,
-            comment=properties_of_statement.get("comment"),
-            in_sql=True,
-        )
-        return cls(definition, kind, writer, _pairs(pairs, "o"))
-
-    @property
-    def creates(self) -> bool:
-        """Whether the statement only creates a table, and never replaces an existing one."""
-        return self.kind in ("create", "createIfNotExists")
-
-    @property
-    def operation(self) -> str:
-        """The name of the operation in the table's history, for a statement with rows."""
-        names = {"create": "CREATE TABLE", "createIfNotExists": "CREATE TABLE", "replace": "REPLACE TABLE"}
-        return names.get(self.kind, "CREATE OR REPLACE TABLE") + " AS SELECT"
+def table_statement(name: str, texts: Sequence[str]) -> TableStatement:
+    """Decode a statement that creates or replaces a table. Raise UnsupportedFeatureError if it partitions by an expression."""
+    kind, writer, schema, transforms, *pairs = texts
+    partitions, clustering = _partitions(transforms, name)
+    properties_of_statement = _pairs(pairs, "p")
+    properties = {
+        name: value
+        for name, value in properties_of_statement.items()
+        if name not in _RESERVED
+        and not name.startswith(_OPTION)
+        and (_OPTION + name not in properties_of_statement or _is_delta(name))
+    }
+    definition = TableDefinition(
+        name=name,
+        location=None if properties_of_statement.get("is_managed_location") else properties_of_statement.get("location"),
+        schema=schema_of_statement(parse_schema(schema)),
+        partition_by=partitions,
+        cluster_by=clustering or None,
+        properties=properties,
+        comment=properties_of_statement.get("comment"),
+        in_sql=True,
+    )
+    return TableStatement(definition, kind, writer, _pairs(pairs, "o"))
 
 
 def _is_delta(name: str) -> bool:

@@ -22,7 +22,7 @@ from bayou.spark.data_files.target import write_target
 from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.live_rows import check_moved_rows
 from bayou.spark.dml.core.reruns import with_reruns
-from bayou.spark.dml.replace.replace_on import evaluated_once, rows_replaced_on
+from bayou.spark.dml.replace.replace_on import rows_replaced_on
 from bayou.spark.dml.replace.replace_where import rows_of_condition
 from bayou.spark.expressions.column_references import refuse_other_types, refuse_widened
 from bayou.spark.expressions.constraint_definitions import check_constraints
@@ -158,7 +158,7 @@ def _written(
             check_has_data(application.backend.columns_of(frame), log.table_uri, version=version, of_statement=prepare is not None)
         frame = frame if prepare is None else prepare(frame, snapshot)
         if options.replaces_by_match:
-            frame = evaluated_once(application, frame)
+            frame = application.backend.evaluated_once(frame)
         target = _target(application, frame, request, snapshot, settings)
         _check_data_change(request, target)
         replaced = _replaced(application, frame, request, snapshot)

@@ -12,7 +12,7 @@ from tests.connect.dml.merge.sources import merged
 from tests.connect.dml.ruled import STRUCT, field, ruled_rows, ruled_table
 
 import bayou
-from bayou.errors import ConstraintViolationError, UnsupportedFeatureError
+from bayou.errors import ConstraintViolationError, InvalidSchemaError
 
 
 @pytest.fixture
@@ -56,11 +56,19 @@ def test_constraints(spark, make, rows):
     assert [row["n"] for row in rows()] == [0, 1, 2, 30, 4]
 
 
-def test_identity_columns_are_refused_before_anything_is_written(spark, make):
-    identity = {"delta.identity.start": 1, "delta.identity.step": 1, "delta.identity.allowExplicitInsert": False}
+def test_identity_columns(spark, make, rows):
+    identity = {"delta.identity.start": 1, "delta.identity.step": 1, "delta.identity.allowExplicitInsert": True}
+    identity["delta.identity.highWaterMark"] = 10
     table = make(field("n", "long", **identity), features=("identityColumns",))
-    with pytest.raises(UnsupportedFeatureError, match="identity"):
-        merged(table, source_of(spark)).whenNotMatchedInsert(values={"id": "s.id"}).execute()
+    before = [row["n"] for row in rows()]
+    new = spark.sql("select * from values (3L, 30), (9L, 90), (10L, 10) as s (id, n)")
+    merge = merged(table, new).whenMatchedUpdate(set={"id": "s.id + 100"})
+    merge.whenNotMatchedInsert("s.n < 50", values={"id": "s.id", "n": "7"}).whenNotMatchedInsert(values={"id": "s.id"}).execute()
+    found = {row["id"]: row["n"] for row in rows()}
+    assert (found[103], found[10]) == (before[3], 7)
+    assert found[9] > 10
+    with pytest.raises(InvalidSchemaError):
+        merged(table, source_of(spark)).whenMatchedUpdate(set={"n": "1"}).execute()
 
 
 def test_row_ids_stay_with_their_rows(spark, make, table_path):

@@ -24,6 +24,8 @@ _WRITTEN_BASE_INDEX: Final = -1
 _CURRENT_VERSION: Final = 3
 _RESERVED_VERSION: Final = 2
 _WITH_METADATA_CHANGES: Final = 3
+_OF_CONNECT: Final = "logOffset"
+"""The only field of an offset of Spark's file source."""
 _BARRIERS: Final = (METADATA_CHANGE_INDEX, POST_METADATA_CHANGE_INDEX)
 
 
@@ -84,6 +86,8 @@ class SourceOffset:
             StreamingSourceError: the string is not an offset, a later version of Delta wrote it, or it belongs to another table.
         """
         document = _document(text, table)
+        if _OF_CONNECT in document:
+            raise failed("DELTA_INVALID_SOURCE_OFFSET_FORMAT/of-connect", table=table, offset=text)
         version = _integer(document, "sourceVersion", table, missing=0)
         if version > _CURRENT_VERSION:
             raise failed("DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION", table=table, expected=_CURRENT_VERSION, found=version)

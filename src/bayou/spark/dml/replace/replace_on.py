@@ -14,9 +14,9 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import DeltaError, failed
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.backend import backend_of, native_part
 from bayou.spark.dml.core.row_change import change_of
 from bayou.spark.dml.replace.replaced_rows import ReplacedRows
+from bayou.spark.dml.statements.resolver import resolver_of
 from bayou.spark.errors.error_classes import error_class_of
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.types.char_columns import as_chars_of, declared_as_chars
@@ -27,26 +27,11 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.backend import Backend
     from bayou.spark.data_files.request import WriteOptions
     from bayou.spark.session.application import Application
 
 _TABLE, _ROWS = "__bayou_table", "__bayou_rows"
-
-
-def evaluated_once(application: Application, frame: DataFrame) -> DataFrame:
-    """Return the rows of a write. They are materialised on the executors unless every evaluation gives the same rows.
-
-    Raises:
-        UnsupportedFeatureError: it is a session of Spark Connect.
-    """
-    if not application.backend.is_native:
-        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="replaceOn or replaceUsing", features=("Spark Connect",))
-    fixed = native_part("dml.replacing").settled_rows(application, frame)
-    once: DataFrame = frame.localCheckpoint() if fixed is None else fixed.frame
-    if once is frame:
-        return frame
-    alias = application.backend.alias_of(frame)
-    return once if alias is None else once.alias(alias)
 
 
 def rows_replaced_on(application: Application, frame: DataFrame, options: WriteOptions, snapshot: Snapshot) -> ReplacedRows:
@@ -59,33 +44,35 @@ def rows_replaced_on(application: Application, frame: DataFrame, options: WriteO
     Raises:
         InvalidOptionError: a column of `replaceUsing` is not in both, or a column of `replaceOn` is in neither.
     """
-    spark, none = frame.sparkSession, pa.array([], pa.int64())
-    native = native_part("dml.replacing")
-    fixed = native.settled_rows(application, frame)
-    watched = None if fixed is None else fixed.watched()
-    target = SessionTable.of(application, spark, options.path, options.storage_options)
-    change = change_of(target, "DELETE", native.every_row(target, snapshot), snapshot)
-    matching = partial(_matching, as_chars_of(application.backend, frame, snapshot.schema), options, snapshot)
+    backend, none = application.backend, pa.array([], pa.int64())
+    watched = backend.watched(frame)
+    target = SessionTable.of(application, frame.sparkSession, options.path, options.storage_options)
+    change = change_of(target, "DELETE", resolver_of(backend).delete(target, snapshot, (), None), snapshot)
+    matching = partial(_matching, backend, as_chars_of(backend, frame, snapshot.schema), options, snapshot)
     if not len(change.files.candidates):
         matching(change.rows(none), "left_semi")  # an invalid condition is an error nevertheless
     replaced = ReplacedRows.of(replace(change, files=replace(change.files, whole=none), matching=matching), None)
     return replace(replaced, source=watched)
 
 
-def _matching(new_rows: DataFrame, options: WriteOptions, snapshot: Snapshot, table_rows: DataFrame, how: str) -> DataFrame:
+def _matching(
+    backend: Backend, new_rows: DataFrame, options: WriteOptions, snapshot: Snapshot, table_rows: DataFrame, how: str
+) -> DataFrame:
     """Join rows of the table with the new rows.
 
     Args:
         how: the join type, `left_semi` or `left_anti`. The result has the columns of `table_rows`.
     """
     if options.replace_using is not None:
-        backend = backend_of(new_rows.sparkSession)
         named = _equal(options.replace_using, backend.names_of(new_rows), backend.names_of(table_rows), snapshot)
         return table_rows.alias(_TABLE).join(new_rows.alias(_ROWS), named, how)
     declared = declared_as_chars(table_rows, snapshot.schema)
     aliased = declared if options.target_alias is None else declared.alias(options.target_alias)
     try:
-        return aliased.join(new_rows, F.expr(options.replace_on or ""), how)
+        joined = aliased.join(new_rows, F.expr(options.replace_on or ""), how)
+        if not backend.is_native:
+            _ = joined.schema  # only now does the server resolve the condition
+        return joined  # noqa: TRY300
     except AnalysisException as error:
         is_ambiguous = error_class_of(error) == "AMBIGUOUS_REFERENCE"
         if not is_ambiguous and not error_class_of(error).startswith("UNRESOLVED_COLUMN"):

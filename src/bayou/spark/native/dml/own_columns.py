@@ -16,6 +16,7 @@ from bayou.spark.jvm.relations import plans
 from bayou.spark.jvm.relations.plans import id_of
 from bayou.spark.jvm.relations.relation import analyzed_plan
 from bayou.spark.native.session.jvm import jvm_of
+from bayou.spark.read.own_frames import is_same_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.protocol.types.schema import StructField, StructType
+    from bayou.protocol.types.schema import StructType
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
     from bayou.spark.read.own_frames import OwnFrames
     from bayou.spark.read.session_table import SessionTable
@@ -91,7 +92,7 @@ def _dropped(jvm: Jvm, frames: OwnFrames, schema: StructType) -> dict[int, str]:
         plans.id_of(attribute): field.name
         for output, schema_of_frame in frames.all()
         for field, attribute in zip(schema_of_frame.fields, jvm.list_of(output), strict=True)
-        if not _is_same(field, fields.get(field.name))
+        if not is_same_column(field, fields.get(field.name))
     }
 
 
@@ -100,9 +101,5 @@ def _same(jvm: Jvm, output: JavaObject, schema_of_frame: StructType, schema: Str
         return output
     fields = {each.name: each for each in schema.fields}  # a dictionary, because a table may have thousands of columns
     return plans.some_of(
-        jvm, output, (number for number, each in enumerate(schema_of_frame.fields) if _is_same(each, fields.get(each.name)))
+        jvm, output, (number for number, each in enumerate(schema_of_frame.fields) if is_same_column(each, fields.get(each.name)))
     )
-
-
-def _is_same(old: StructField, new: StructField | None) -> bool:
-    return new is not None and old.physical_name == new.physical_name and old.type == new.type

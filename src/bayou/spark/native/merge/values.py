@@ -16,8 +16,8 @@ from bayou.protocol.columns.generated_columns import generation_expression, has_
 from bayou.protocol.types.sql_text import parenthesised, quoted_name
 from bayou.spark.backend import backend_of
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
+from bayou.spark.dml.merge.clause_values import AnyClauseValues
 from bayou.spark.dml.merge.resolution.clauses import Action
-from bayou.spark.dml.statements.assignments import NewValues
 from bayou.spark.expressions.stored_expressions import check_stored
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.types.schema import StructField, StructType
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.jvm.core.bridge import Jvm
     from bayou.spark.native.merge.resolution.resolved import ResolvedClause
     from bayou.spark.native.merge.target_rows import Merge
 
 
-class ClauseValues(NewValues):
+class ClauseValues(AnyClauseValues):
     """The values of one clause. A column that it does not set keeps its value."""
 
     def __init__(self, merge: Merge, clause: ResolvedClause, columns: Mapping[str, Column]) -> None:
@@ -53,41 +53,16 @@ class ClauseValues(NewValues):
         Args:
             columns: the table's columns by their names in lower case.
         """
-        target = merge.change.target
-        super().__init__(target.application.backend, target.spark, clause.assignments, merge.change.snapshot, merge.change.settings)
-        self._bridge = jvm_of(target.application)
+        jvm = jvm_of(merge.change.target.application)
+        apart = {path: nodes.column(jvm, each) for path, each in clause.apart.items()}
+        super().__init__(merge.change, clause.assignments, apart, evolves=merge.resolution.evolves)
         self._columns = columns
-        self._fills_missing = merge.resolution.evolves
-        self._apart = clause.apart
 
     def _existing(self, path: tuple[str, ...]) -> Column:
         value = self._columns[path[0].lower()]
         for name in path[1:]:
             value = value.getField(name)
         return value
-
-    def _assembled(self, path: tuple[str, ...], struct: Column) -> Column:
-        """Return a rebuilt struct. If `*` sets its fields one by one, it is NULL if it is NULL in the table and in the source."""
-        source = self._apart.get(tuple(map(str.lower, path)))
-        if source is None:
-            return struct
-        return F.when(nodes.column(self._bridge, source).isNotNull() | self._existing(path).isNotNull(), struct)
-
-    def _struct(self, value: Column, given: StructType, wanted: StructType, path: tuple[str, ...]) -> Column:
-        """Return a struct cast to the column's type. With schema evolution, fields that the source lacks become NULL."""
-        is_lacking = any(given.field(field.name) is None for field in wanted.fields)
-        has_more = any(wanted.field(field.name) is None for field in given.fields)
-        if not self._fills_missing or not is_lacking or has_more:  # extra fields are an error; they are never dropped
-            return super()._struct(value, given, wanted, path)
-        members = []
-        for field in wanted.fields:
-            source = given.field(field.name)
-            if source is None:
-                members.append(F.lit(None).cast(spark_data_type(field)).alias(field.name))
-            else:
-                inner = self._stored(value.getField(source.name), source.type, field, (*path, field.name))
-                members.append(inner.alias(field.name))
-        return F.when(value.isNotNull(), F.struct(*members))
 
 
 def check_values(merge: Merge) -> None:

@@ -6,45 +6,50 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from bayou.errors import SessionError, failed
+from bayou.errors import failed
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
-def delete_files(root: str, options: Mapping[str, str], uris: Sequence[str]) -> None:
-    """Delete files under a root. Files that cannot be deleted stay. A no-op without a running session."""
-    jvm = Jvm.running()
-    if uris and jvm is not None:
-        with contextlib.suppress(HadoopError, SessionError):
-            HadoopFiles.of(jvm, root, options).delete_all(uris)
+class RemoteFiles:
+    """The files of one store. Its methods raise OSError or DeltaError."""
+
+    def __init__(self, root: str, options: Mapping[str, str]) -> None:
+        """Connect to the store.
+
+        Args:
+            root: a URI in the store.
+        """
+        jvm = Jvm.running()
+        if jvm is None:
+            raise failed("no-running-session")
+        with _as_os_error():
+            self._files = HadoopFiles.of(jvm, root, options)
+
+    def move_all(self, moves: Sequence[tuple[str, str]]) -> None:
+        """Move files, each from a URI to another, until one fails."""
+        with _as_os_error():
+            for answer in self._files.move_all(moves) if moves else ():
+                if isinstance(answer, Exception):
+                    raise answer
+
+    def delete_all(self, uris: Sequence[str]) -> None:
+        """Delete files. Those that cannot be deleted stay."""
+        with _as_os_error():
+            self._files.delete_all(uris)
+
+    def clear(self, uri: str) -> None:
+        """Delete a folder with its files."""
+        with _as_os_error():
+            self._files.clear(uri)
 
 
-def delete_folders(root: str, options: Mapping[str, str], uris: Sequence[str]) -> None:
-    """Delete folders with their files. Folders that cannot be deleted stay."""
-    for uri in uris:
-        with contextlib.suppress(HadoopError, SessionError, OSError):
-            _files(root, options).clear(uri)
-
-
-def move_files(root: str, options: Mapping[str, str], moves: Sequence[tuple[str, str]]) -> None:
-    """Move files under a root, each from a URI to another.
-
-    Raises:
-        OSError, SessionError: a file could not be moved.
-    """
+@contextlib.contextmanager
+def _as_os_error() -> Iterator[None]:
     try:
-        for answer in _files(root, options).move_all(moves) if moves else ():
-            if isinstance(answer, Exception):
-                raise answer
+        yield
     except HadoopError as error:
         raise OSError(str(error)) from error
-
-
-def _files(root: str, options: Mapping[str, str]) -> HadoopFiles:
-    jvm = Jvm.running()
-    if jvm is None:
-        raise failed("no-running-session")
-    return HadoopFiles.of(jvm, root, options)

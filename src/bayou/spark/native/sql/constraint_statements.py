@@ -30,7 +30,6 @@ from bayou.spark.jvm.relations.parser import (
 )
 from bayou.spark.jvm.relations.plans import node_name
 from bayou.spark.native.session.jvm import jvm_of
-from bayou.spark.native.sql.declared_constraints import rely_refused
 from bayou.spark.read.session_table import SessionTable
 from bayou.storage import qualify
 
@@ -179,8 +178,8 @@ class ConstraintStatements:
         return ConstraintStatement(table, name, " ".join(words(jvm_of(self._application), condition)))
 
     def _add(self, node: JavaObject, statement: ConstraintStatement, session: JavaObject) -> None:
-        if says_rely(node):  # Spark itself refuses NOT ENFORCED
-            raise rely_refused(statement.table)
+        # Spark itself refuses NOT ENFORCED.
+        alter_constraints.check_declared(statement.name, "CHECK", says_rely=says_rely(node), table=statement.table)
         self._run(statement, session)
 
     def _written(self, node: JavaObject) -> str | None:

@@ -9,12 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.errors import failed
-from bayou.log.snapshot.clustering import logical_clustering
-from bayou.protocol.columns.clustering import names_of
-from bayou.protocol.columns.column_mapping import without_mapping
 from bayou.protocol.types.schema import parse_schema
 from bayou.spark.create.create import create
-from bayou.spark.create.definition import TableDefinition
+from bayou.spark.create.definition import TableDefinition, definition_like
 from bayou.spark.jvm.core.callbacks import BiFunction
 from bayou.spark.jvm.core.session import active_session, session_of
 from bayou.spark.jvm.relations import commands
@@ -70,16 +67,7 @@ def _definition(application: Application, spark: SparkSession, statement: LikeSt
         schema, partitions, properties, comment = catalog.columns(statement.source)
         merged_properties = {**properties, **statement.properties}
         return TableDefinition(*name_and_location, parse_schema(schema), tuple(partitions), None, merged_properties, comment)
-    clustering = logical_clustering(snapshot)
-    return TableDefinition(
-        *name_and_location,
-        without_mapping(snapshot.schema),
-        snapshot.partition_columns,
-        None if clustering is None else tuple(names_of(clustering)),
-        statement.properties,
-        snapshot.metadata.description,
-        snapshot,
-    )
+    return definition_like(*name_and_location, snapshot, statement.properties)
 
 
 def _snapshot(application: Application, catalog: Catalog, source: TableName) -> Snapshot | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.errors import DeltaError, failed
 from bayou.protocol.columns.constraints import add_constraint
 from bayou.protocol.types.sql_text import column_sql
+from bayou.spark.alter.constraints import check_declared
 from bayou.spark.jvm.catalyst.parsed_nodes import (
     added_constraint,
     altered_table,
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.catalyst.parsed_nodes import DeclaredConstraint
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
-
-
-def rely_refused(table: str) -> DeltaError:
-    """Return the error for a CHECK constraint with RELY or NORELY."""
-    return failed("DELTA_OPERATION_NOT_ALLOWED/rely", table=table, features=["checkConstraints"])
 
 
 def with_checks_as_properties(application: Application, create: JavaObject) -> JavaObject | None:
@@ -71,10 +66,5 @@ def refuse_added_key(application: Application, alter: JavaObject) -> None:
 def _checks(declared: Iterable[DeclaredConstraint], table: str) -> Iterable[DeclaredConstraint]:
     """Yield the CHECK constraints. Refuse other kinds, and RELY and NORELY."""
     for each in declared:
-        if each.kind != "CHECK":
-            raise failed(
-                "DELTA_OPERATION_NOT_ALLOWED/key-constraint", table=table, features=[each.kind], kind=each.kind, name=each.name
-            )
-        if each.says_rely:
-            raise rely_refused(table)
+        check_declared(each.name, each.kind, says_rely=each.says_rely, table=table)
         yield each

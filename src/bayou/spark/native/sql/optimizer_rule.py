@@ -7,7 +7,7 @@ The Java classes `bayou.Rule` and `bayou.AnalyzerRule` walk the plan. They ask `
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from bayou.errors import failed
 from bayou.log.checkpoint.sharding import narrowed
@@ -30,7 +30,6 @@ from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.native.sql.constraint_statements import ConstraintStatements
 from bayou.spark.native.sql.create_like import like_command
 from bayou.spark.native.sql.functions.log_rows import WantedRows, planned_rows
-from bayou.spark.native.sql.refused_statements import refused_on_path, refuses
 from bayou.spark.native.sql.show import SHOW_COLUMNS, SHOW_PARTITIONS, columns_of, partitions_of
 from bayou.spark.read.change_request import PinnedChanges
 from bayou.spark.read.change_scan import FEED_NAMES, changes_at
@@ -38,6 +37,7 @@ from bayou.spark.read.reader import check_has_columns
 from bayou.spark.read.request import RelationRequest, is_table
 from bayou.spark.scan.file_metadata import is_file_metadata
 from bayou.spark.scan.pruning import choose
+from bayou.spark.table.refused_commands import refused_command, refused_on_path, refuses
 from bayou.spark.types.types import incompatible
 
 if TYPE_CHECKING:
@@ -47,26 +47,6 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import StructField
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
-
-_ADVICE: Final = "Spark's own statement would change the catalog entry or the files, and not the table."
-_REFUSED: Final = {
-    # bayou's catalog truncates whole tables. The rule receives this command only for a partition, or on a session with another
-    # catalog.
-    "TruncateTable": (
-        "TRUNCATE TABLE of a partition",
-        "DELTA_TRUNCATE_TABLE_PARTITION_NOT_SUPPORTED",
-        "Use DELETE FROM to delete the rows of some partitions.",
-    ),
-    "AnalyzePartition": (
-        "ANALYZE TABLE of a partition",
-        "DELTA_OPERATION_NOT_ALLOWED",
-        "Use ANALYZE TABLE of the whole table, or ANALYZE TABLE ... COMPUTE DELTA STATISTICS.",
-    ),
-    "InsertIntoDataSourceDir": ("INSERT OVERWRITE DIRECTORY", "DELTA_OPERATION_NOT_ALLOWED", "Use INSERT OVERWRITE delta.`path`."),
-    "LoadData": ("LOAD DATA", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "Read the files with spark.read, and INSERT their rows."),
-    "RepairTable": ("MSCK REPAIR TABLE", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "nothing: the log knows the partitions."),
-}
-"""The errors of Spark's own commands that are refused: the name in SQL, the error class and the next step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +206,7 @@ class RuleBody:
         if path is not None and is_table(path) and refuses(kind):
             raise refused_on_path(kind, path)
         if (path is not None and is_table(path)) or is_about_delta(jvm_of(self._application), plan):
-            name = kind.removesuffix("Command")
-            shown, error_class, advice = _REFUSED.get(name, (name, "DELTA_OPERATION_NOT_ALLOWED", _ADVICE))
-            raise failed(
-                "DELTA_OPERATION_NOT_ALLOWED/command", error_class=error_class, features=[shown], operation=shown, next_step=advice
-            )
+            raise refused_command(kind)
         return plan
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refuse the SQL statements of Delta Lake that bayou does not support, and catalog statements on the path of a table.
+"""Refuse the SQL statements of Delta Lake that bayou does not support.
 
 The error names the statement and an alternative. Without it, users would only see a syntax error of Spark's parser.
 """
@@ -174,32 +174,3 @@ def has_table(jvm: Jvm, spark: SparkSession, name: str) -> bool:
         return True
     catalog = Catalog(jvm, spark)
     return catalog.entry(catalog.name(column_sql(parts))) is not None
-
-
-_NAME_IT: Final = "Give the table a name: CREATE TABLE name USING delta LOCATION 'path'."
-_OF_THE_CATALOG: Final = {
-    "drop": ("DROP TABLE", "Delete the folder with a tool of its file system; DROP TABLE with a name drops the name."),
-    "rename": ("ALTER TABLE ... RENAME TO", _NAME_IT),
-    "DropTableCommand": ("DROP TABLE", "Delete the folder with a tool of its file system; DROP TABLE with a name drops the name."),
-    "AlterTableRenameCommand": ("ALTER TABLE ... RENAME TO", _NAME_IT),
-    "AnalyzeTableCommand": ("ANALYZE TABLE", "Leave it out, because the log has the statistics of the files."),
-    "AnalyzeColumnCommand": ("ANALYZE TABLE", "Leave it out, because the log has the statistics of the files."),
-    "AnalyzePartitionCommand": ("ANALYZE TABLE", "Leave it out, because the log has the statistics of the files."),
-}
-
-
-def refuses(statement: str) -> bool:
-    """Whether a statement is refused on a path.
-
-    Args:
-        statement: its word in a message of `bayou.Catalog`, or the class name of Spark's command.
-    """
-    return statement in _OF_THE_CATALOG
-
-
-def refused_on_path(statement: str, path: str) -> DeltaError:
-    """Return the error for a statement on a path."""
-    shown, step = _OF_THE_CATALOG[statement]
-    return failed(
-        "DELTA_OPERATION_NOT_ALLOWED/on-path", table=path, features=[f"{shown} on a path"], operation=shown, next_step=step
-    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bayou.errors import failed, redact_text
 from bayou.protocol.types.sql_text import column_sql, quoted_name
+from bayou.spark.dml.replace.replacing_statements import refuse_ambiguous_names, refuse_other_names
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.parsed_nodes import ReplacingInsert, as_overwrite, with_query
 from bayou.spark.jvm.core.callbacks import BiFunction
@@ -47,7 +48,7 @@ def write_of(
     if replacing.table is None or not (in_script or _is_ours(application, active_session(jvm), replacing.table)):
         return None
     if replacing.columns is not None:
-        _refuse_names(replacing.columns, replacing.table)
+        refuse_ambiguous_names(replacing.columns, column_sql(replacing.table))
     if replacing.has_subquery:
         raise failed("DELTA_UNSUPPORTED_SUBQUERY/replace-on", table=column_sql(replacing.table), features=["subquery"])
 
@@ -78,15 +79,6 @@ def _is_ours(application: Application, spark: SparkSession, parts: Sequence[str]
     return parts_of_table is not None and Catalog(jvm_of(application), spark).is_delta(column_sql(parts_of_table))
 
 
-def _refuse_names(columns: Sequence[str], table: Sequence[str]) -> None:
-    """Refuse columns whose names are ambiguous in the writer's option, which is a list separated by commas."""
-    ambiguous = [each for each in columns if each != each.strip() or set(each) & {",", "`"}]
-    if ambiguous:
-        raise failed(
-            "DELTA_OPERATION_NOT_ALLOWED/replace-using", table=column_sql(table), column=ambiguous[0], features=["REPLACE USING"]
-        )
-
-
 def _rows(application: Application, spark: SparkSession, insert: ReplacingInsert) -> DataFrame:
     """Return the rows with the names of their target columns, matched by position or by name."""
     rows = catalyst.frame_of(jvm_of(application), spark, insert.query)
@@ -105,7 +97,7 @@ def _replace_on(application: Application, spark: SparkSession, insert: Replacing
     catalog, location = Catalog(jvm, spark), _location(application, spark, insert)
     rows = catalyst.frame_of(jvm, spark, insert.query)
     if not insert.by_name:
-        _refuse_other_names(rows, insert.named or _columns(spark, location), column_sql(parts))
+        refuse_other_names(rows.columns, insert.named or _columns(spark, location), column_sql(parts))
     alias = insert.alias or (None if "/" in parts[-1] else parts[-1])
     options = {"replaceOn": insert.condition, **({"targetAlias": alias} if alias else {})}
     if insert.evolves:
@@ -118,16 +110,3 @@ def _replace_on(application: Application, spark: SparkSession, insert: Replacing
 
 def _columns(spark: SparkSession, location: str) -> list[str]:
     return list(spark.read.format("delta").load(location).columns)
-
-
-def _refuse_other_names(rows: DataFrame, wanted: Sequence[str], table: str) -> None:
-    """Refuse rows whose names differ from the target columns, if columns are matched by position."""
-    if [each.lower() for each in rows.columns] == [each.lower() for each in wanted]:
-        return
-    raise failed(
-        "DELTA_INSERT_COLUMN_MISMATCH/replace-on",
-        table=table,
-        found=rows.columns,
-        wanted=wanted,
-        problems=("the names of the columns are not those of the table",),
-    )

@@ -6,48 +6,40 @@ Spark calls the Java class, which sends each call on Delta tables here as a mess
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
 from bayou.errors import failed
-from bayou.log.operations.create import refuse_other_files
 from bayou.log.segment.time_travel import split_path
 from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.alter.set_location import set_location
 from bayou.spark.alter.truncate import truncate
 from bayou.spark.create.create import create
-from bayou.spark.create.place import check_same_place, creation_at, place_of
-from bayou.spark.data_files.request import Statement, WriteContext, WriteOptions, WriteRequest
+from bayou.spark.create.with_rows import create_with_rows
 from bayou.spark.expressions.default_checks import harmless_defaults
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import java_session, session_of
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.native.scan.relations import relation
 from bayou.spark.native.session.jvm import jvm_of
-from bayou.spark.native.sql.refused_statements import refused_on_path, refuses
-from bayou.spark.native.sql.show import shown_properties
 from bayou.spark.read.request import PINNED_VERSION, TableRequest, is_table
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.sql import alter_table
-from bayou.spark.sql.catalog_statements import TableStatement, insert_statement
+from bayou.spark.sql.catalog_statements import insert_statement, table_statement
+from bayou.spark.table.refused_commands import refused_on_path, refuses
+from bayou.spark.table.shown import shown_properties
 from bayou.spark.types.catalog_columns import catalog_schema
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.write.inserts import InsertStatement, insert
-from bayou.spark.write.writer import write
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.create.place import Place
-    from bayou.spark.jvm.relations.catalog import TableName
+    from bayou.spark.create.statement import TableStatement
     from bayou.spark.session.application import Application
 
 
@@ -73,7 +65,7 @@ class SessionCatalog:
             assert rows is not None  # noqa: S101  (a write always has rows)
             return self._insert(insert_statement(name, texts), rows)
         if word == "make":
-            return self._make(spark, TableStatement.read(name, texts), rows)
+            return self._make(spark, table_statement(name, texts), rows)
         if word == "alter":
             return self._alter(spark, name, texts[0])
         if word == "truncate":
@@ -180,78 +172,11 @@ class SessionCatalog:
         if rows is None:
             create(self._application, spark, statement.definition, statement.kind)
         else:
-            self._make_with_rows(statement, rows)
+            create_with_rows(self._application, rows, statement)
         self._refresh(spark, statement.definition.name or "")
-
-    def _make_with_rows(self, statement: TableStatement, rows: DataFrame) -> None:
-        """Create or replace a table with rows. A lock on the location serialises creations within this process."""
-        definition = statement.definition
-        catalog = Catalog(jvm_of(self._application), rows.sparkSession)
-        place = place_of(catalog, definition)
-        check_same_place(place, definition)
-        creates_table = statement.creates or not is_table(place.uri)
-        with creation_at(place.uri) if creates_table else contextlib.nullcontext():
-            # Look the place up again: another thread may have registered the table while this one waited for the lock.
-            self._write_table(statement, rows, catalog, place_of(catalog, definition))
-
-    def _write_table(self, statement: TableStatement, rows: DataFrame, catalog: Catalog, place: Place) -> None:
-        """Commit the rows as a new table or a new version, and register the table in the catalog if necessary."""
-        definition = statement.definition
-        if statement.creates and not is_table(place.uri):
-            refuse_other_files(self._application.logs.get(place.uri, {}))
-        options_of_writer = {name: value for name, value in statement.options.items() if name.lower() != "path"}
-        if definition.cluster_by:
-            options_of_writer["clusterBy"] = ",".join(definition.cluster_by)
-        # Spark has checked whether the table exists. Another writer may have created it since then, so the mode checks again.
-        if_absent = statement.kind == "createIfNotExists"
-        mode = "ignore" if if_absent else "error" if statement.creates else "overwrite"
-        options = WriteOptions.parse({**options_of_writer, "path": place.uri}, mode, list(definition.partition_by))
-        properties = {name: value for name, value in definition.properties.items() if name not in options_of_writer}
-        options, context = replace(options, properties={**options.properties, **properties}), WriteContext()
-        # saveAsTable in mode overwrite keeps the table and overwrites its rows. Therefore replaceWhere, dynamic partitions and
-        # overwriteSchema work as in a write to a path.
-        overwrites = statement.writer == "saveAsTable" and statement.kind == "createOrReplace"
-        if not (overwrites and options.replaces_a_part):
-            replaces = not statement.creates and not (overwrites and place.is_registered)
-            statement_of_commit = Statement(statement.operation, definition.comment, place.managed, replaces, overwrites)
-            context = WriteContext(statement_of_commit)
-            if replaces and not overwrites:
-                options = _whole(options, options_of_writer)
-        write(self._application, rows, WriteRequest(options, context))
-        if place.name is not None and not place.is_registered:
-            name = cast("TableName", place.name)
-            catalog.create(name, place.uri, managed=place.managed, if_absent=if_absent or not statement.creates)
 
     def _refresh(self, spark: SparkSession, text: str) -> None:
         catalog = Catalog(jvm_of(self._application), spark)
         name = catalog.name(text)
         if name.path is None:
             catalog.refresh(name)
-
-
-def _whole(options: WriteOptions, options_of_writer: Mapping[str, str]) -> WriteOptions:
-    """Return the options of a statement that replaces all rows, even if the session's partition overwrite mode is dynamic.
-
-    Raises:
-        InvalidOptionError: an option would keep a part of the table.
-    """
-    keeps_schema = any(
-        key.lower() == "overwriteschema" and value.strip().lower() == "false" for key, value in options_of_writer.items()
-    )
-    keep_a_part = {
-        "replaceOn": options.replace_on is not None,
-        "replaceUsing": options.replace_using is not None,
-        "replaceWhere": options.replace_where is not None,
-        "partitionOverwriteMode": bool(options.dynamic_partitions),
-        "overwriteSchema": keeps_schema,
-    }
-    option = next((name for name, is_asked in keep_a_part.items() if is_asked), None)
-    if option is None:
-        return replace(options, dynamic_partitions=False)
-    by_match = option in {"replaceOn", "replaceUsing"}
-    raise failed(
-        "DELTA_ILLEGAL_USAGE",
-        table=options.path,
-        error_class="DELTA_DFV2_CREATE_REPLACE_INCOMPATIBLE_REPLACE_ON_OR_USING" if by_match else "DELTA_ILLEGAL_USAGE",
-        option=option,
-    )

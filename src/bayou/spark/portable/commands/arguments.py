@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import datetime as dt
+from typing import TYPE_CHECKING, Final
 
 from bayou.protocol.types.sql_text import string_sql
 from bayou.spark.portable.text.tokens import words
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from bayou.spark.sql.statements.parameters import Parameter
 
+_EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (the literals state their zone)
+
 
 def filled(sql: proto.SQL) -> str:
     """Return a statement in which literals replace its parameters.
@@ -29,15 +32,22 @@ def filled(sql: proto.SQL) -> str:
     return FilledText.of(text, parameters, literals_of(sql, parameters)).text if parameters else text
 
 
-def literals_of(sql: proto.SQL, parameters: Sequence[Parameter]) -> list[str]:
-    """Return the literal for each parameter of a statement.
+def literals_of(sql: proto.SQL, parameters: Sequence[Parameter], numbers: Sequence[int] | None = None) -> list[str]:
+    """Return the literal for each of some parameters of a statement.
+
+    Args:
+        sql: the statement with its arguments.
+        parameters: the parameters.
+        numbers: the numbers of the positional ones among them, counted from 0 in the statement; None if they are the first ones.
 
     Raises:
-        SqlSyntaxError: a parameter has no value, or a value that is not a string, a number or a boolean.
+        SqlSyntaxError: a parameter has no value, or a value of another type than string, number, boolean, date and time.
     """
     number, found = 0, []
     for each in parameters:
-        value = _named(sql, each.name) if each.name is not None else _positional(sql, number)
+        value = (
+            _named(sql, each.name) if each.name is not None else _positional(sql, number if numbers is None else numbers[number])
+        )
         number += each.name is None
         literal = None if value is None else _literal(value)
         if literal is None:
@@ -71,4 +81,20 @@ def _literal(value: proto.Expression.Literal) -> str | None:
         return str(value.boolean).lower()
     if kind == "decimal":
         return str(value.decimal.value)
-    return string_sql(value.string) if kind == "string" else None
+    if kind == "null":
+        return "NULL"
+    return string_sql(value.string) if kind == "string" else _time_literal(kind, value)
+
+
+def _time_literal(kind: str | None, value: proto.Expression.Literal) -> str | None:
+    """Return the literal of a date or a time; None for other types, and for times that Python does not have."""
+    try:
+        if kind == "date":
+            return f"DATE'{_EPOCH.date() + dt.timedelta(days=value.date)}'"
+        if kind == "timestamp":
+            return f"TIMESTAMP'{_EPOCH + dt.timedelta(microseconds=value.timestamp)}Z'"
+        if kind == "timestamp_ntz":
+            return f"TIMESTAMP_NTZ'{_EPOCH + dt.timedelta(microseconds=value.timestamp_ntz)}'"
+    except OverflowError:
+        pass
+    return None

@@ -14,6 +14,10 @@ from bayou.spark.portable.commands.inserts import overwrites_dynamically
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.requests.frames import frame_of
+from bayou.spark.portable.text.literals import Dialect
+from bayou.spark.portable.text.protobufs import expression_of
+from bayou.spark.portable.text.tree import UnreadableTextError
+from bayou.spark.portable.text.written import written
 from bayou.spark.read.request import is_table
 from bayou.spark.write.inserts import InsertStatement, insert
 from bayou.spark.write.writer import write
@@ -85,7 +89,9 @@ def write_to(application: Application, spark: SparkSession, command: proto.Write
         insert(application, rows, InsertStatement(command.table_name, _INSERTS[command.mode], "", "frame", options), path)
         return _DONE
     if command.mode not in _CREATES:
-        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="writeTo(...).overwrite(condition)", features=("Spark Connect",))
+        condition = _condition(application, spark, command.overwrite_condition)
+        insert(application, rows, InsertStatement(command.table_name, "replace", condition, "frame", options), path)
+        return _DONE
     partitions = [each.unresolved_attribute.unparsed_identifier for each in command.partitioning_columns]
     if any(each.WhichOneof("expr_type") != "unresolved_attribute" for each in command.partitioning_columns):
         raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="partitioning by an expression", features=("Spark Connect",))
@@ -99,6 +105,15 @@ def write_to(application: Application, spark: SparkSession, command: proto.Write
     statement = Statement(_CREATES[command.mode], None, managed=False, replaces=replaces)
     write(application, rows, WriteRequest(parsed, WriteContext(statement)))
     return _DONE
+
+
+def _condition(application: Application, spark: SparkSession, given: proto.Expression) -> str:
+    """Return the condition of `writeTo(...).overwrite(condition)` as SQL, which becomes a part of the history."""
+    try:
+        return written(expression_of(given, Dialect.of(application.backend.settings(spark))))
+    except UnreadableTextError as error:
+        what = f"writeTo(...).overwrite(condition) with {error}"
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",)) from None
 
 
 def _request(command: proto.WriteOperation, options: dict[str, str], mode: str) -> WriteRequest:

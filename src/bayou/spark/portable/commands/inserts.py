@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import failed
+from bayou.protocol.columns.generated_columns import generation_expression
+from bayou.protocol.columns.identity_columns import is_identity
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.dml.statements.defaults import default_of
+from bayou.spark.portable.commands.replacing_inserts import replace_matches
 from bayou.spark.portable.requests.answers import CommandAnswer
+from bayou.spark.portable.text.default_values import with_defaults
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import Name, Operation, UnreadableTextError
@@ -36,12 +41,15 @@ def insert_of(
         path: the table's path.
         query: returns the rows of a query in the statement, given its text.
     """
-    if statement.replace_on is not None or statement.replace_using:
-        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="INSERT with REPLACE ON or USING", features=("Spark Connect",))
     with_clause = "" if statement.with_clause is None else f"{statement.with_clause.text} "
-    rows = query(f"{with_clause}{statement.query.text}")
+    rows = query(f"{with_clause}{_without_defaults(application, spark, statement, path)}")
     name, columns = f"delta.{quoted_name(path)}", "position"
+    options = {"mergeSchema": "true"} if statement.with_schema_evolution else {}
+    if statement.replace_on is not None or statement.replace_using:
+        replace_matches(application, rows, statement, InsertStatement(name, "overwrite", "", columns, options), path)
+        return CommandAnswer()
     if statement.columns:
+        _refuse_unknown(application, statement.columns, path)
         rows, columns = _named(rows, statement.columns, name), "name"
     elif statement.by_name:
         columns = "name"
@@ -54,8 +62,32 @@ def insert_of(
         how = "replace"
     elif statement.is_overwrite:
         how = "dynamic" if overwrites_dynamically(application, spark) else "replace" if condition else "overwrite"
-    insert(application, rows, InsertStatement(name, how, condition, columns, {}), path)
+    insert(application, rows, InsertStatement(name, how, condition, columns, options), path)
     return CommandAnswer()
+
+
+def _without_defaults(application: Application, spark: SparkSession, statement: Insert, path: str) -> str:
+    """Return the text of the query with the defaults of the columns in place of DEFAULT.
+
+    Raises:
+        InvalidSchemaError: a default has an expression that bayou does not allow there.
+        UnsupportedFeatureError: the column is generated, or has no place in the statement.
+    """
+    text = statement.query.text
+    if "default" not in text.lower():
+        return text
+    snapshot = application.logs.get(qualify(path).uri, {}).update()
+    partition = "" if statement.partition is None else statement.partition.text
+    static = {each.partition("=")[0].strip().strip("`").lower() for each in _parts(partition) if "=" in each}
+    places = statement.columns or tuple(name for name in snapshot.schema.names if name.lower() not in static)
+
+    def value(place: int) -> str:
+        field = snapshot.schema.field(places[place]) if place < len(places) else None
+        if field is None or statement.by_name or generation_expression(field) or is_identity(field):
+            raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="DEFAULT in this place", features=("Spark Connect",))
+        return f"({default_of(application.backend, spark, field, snapshot.schema, snapshot)})"
+
+    return with_defaults(text, value)
 
 
 def overwrites_dynamically(application: Application, spark: SparkSession) -> bool:
@@ -76,6 +108,15 @@ def _named(rows: DataFrame, columns: tuple[str, ...], table: str) -> DataFrame:
             wanted=list(columns),
         )
     return rows.toDF(*columns)
+
+
+def _refuse_unknown(application: Application, columns: tuple[str, ...], path: str) -> None:
+    """Raise SchemaMismatchError if an INSERT lists a column that the table does not have. It cannot add one."""
+    snapshot = application.logs.get(qualify(path).uri, {}).update()
+    for name in columns:
+        if snapshot.schema.fields and snapshot.schema.field(name) is None:
+            known = ", ".join(map(quoted_name, snapshot.schema.names))
+            raise failed("UNRESOLVED_COLUMN.WITH_SUGGESTION", at=snapshot, column=quoted_name(name), columns=known)
 
 
 def _in_partition(application: Application, rows: DataFrame, statement: Insert, path: str, table: str) -> tuple[DataFrame, str]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.spark.dml.core.result import PlannedChange
+    from bayou.spark.portable.text.queries import Part
     from bayou.spark.portable.text.row_changes import Merge
     from bayou.spark.session.application import Application
 
@@ -33,12 +34,15 @@ _KINDS: Final = {
 }
 
 
-def planned_merge(target: SessionTable, merge: Merge, text: str, query: Callable[[str], DataFrame]) -> PlannedChange:
+def planned_merge(
+    target: SessionTable, merge: Merge, text: str, query: Callable[[str], DataFrame], sql_of: Callable[[Part], str]
+) -> PlannedChange:
     """Plan a MERGE statement.
 
     Args:
         text: the statement, without parameters.
         query: returns the rows of a query in the statement, given its text.
+        sql_of: returns the SQL of an expression in the statement.
     """
     source, given = merge.source, "" if merge.with_clause is None else f"{merge.with_clause.text} "
     alias = merge.source_alias
@@ -53,13 +57,13 @@ def planned_merge(target: SessionTable, merge: Merge, text: str, query: Callable
         Clause(
             _KINDS[each.kind],
             Action(each.action),
-            None if each.condition is None else each.condition.text,
-            None if each.is_star else [(column_sql(one.target), one.value.text) for one in each.assignments],
+            None if each.condition is None else sql_of(each.condition),
+            None if each.is_star else [(column_sql(one.target), sql_of(one.value)) for one in each.assignments],
         )
         for each in merge.clauses
     ]
     name = () if merge.alias is None else (merge.alias,)
-    return planned(MergeRequest(target, rows, name, merge.condition.text, clauses, merge.with_schema_evolution))
+    return planned(MergeRequest(target, rows, name, sql_of(merge.condition), clauses, merge.with_schema_evolution))
 
 
 def merge_into(application: Application, spark: SparkSession, command: Any) -> CommandAnswer | None:

@@ -1,41 +1,82 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refuse statements on tables by path that only a classic session runs. The server would say that it knows no such table."""
+"""Refuse statements about Delta tables that only the server could run. It would say that it knows no such table."""
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import TYPE_CHECKING, Final
+
+from pyspark.errors import ParseException, PySparkException
 
 from bayou.errors import failed
+from bayou.spark.portable.text.literals import Dialect, string_of
 from bayou.spark.portable.text.tokens import words
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+
+    from bayou.spark.text.words import Word
+
 _BEGINNINGS: Final = (
-    ("CREATE", "TABLE"),
-    ("CREATE", "OR", "REPLACE", "TABLE"),
-    ("REPLACE", "TABLE"),
-    ("ALTER", "TABLE"),
-    ("TRUNCATE", "TABLE"),
-    ("DROP", "TABLE"),
-    ("SHOW", "CREATE", "TABLE"),
-    ("SHOW", "TBLPROPERTIES"),
-    ("SHOW", "COLUMNS"),
-    ("SHOW", "PARTITIONS"),
-    ("COMMENT", "ON", "TABLE"),
+    *(("CREATE", "TABLE"), ("CREATE", "EXTERNAL", "TABLE"), ("CREATE", "OR", "REPLACE", "TABLE"), ("REPLACE", "TABLE")),
+    *(("ALTER", "TABLE"), ("COMMENT", "ON"), ("TRUNCATE", "TABLE"), ("DROP", "TABLE"), ("SHOW",), ("DESCRIBE",), ("DESC",)),
+    *(("CACHE", "TABLE"), ("UNCACHE", "TABLE"), ("REFRESH", "TABLE"), ("ANALYZE", "TABLE"), ("MSCK", "REPAIR", "TABLE")),
 )
-_BEFORE_NAMES: Final = frozenset({"IF", "NOT", "EXISTS", "IN", "FROM"})
-_OF_A_NAME: Final = ("delta", ".", "`/a/path`")
+_PATH: Final = re.compile(r"\bdelta\s*\.\s*`[^`]*/", re.IGNORECASE)
+_LABEL: Final = (":", "BEGIN")
 
 
-def refuse_by_path(text: str) -> None:
-    """Raise UnsupportedFeatureError for such a statement, and nothing for any other."""
-    found = [word.text for word in words(text)]
-    upper = [word.upper() for word in found]
-    for beginning in _BEGINNINGS:
-        if tuple(upper[: len(beginning)]) != beginning:
-            continue
-        rest = found[len(beginning) :]
-        while rest and rest[0].upper() in _BEFORE_NAMES:
-            rest = rest[1:]
-        name = rest[: len(_OF_A_NAME)]
-        if len(name) == len(_OF_A_NAME) and name[0].strip("`").lower() == "delta" and name[1] == "." and "/" in name[2]:
-            what = f"{' '.join(beginning)} of a table by path in SQL"
-            raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",))
+def refuse_on_server(text: str) -> None:
+    """Raise UnsupportedFeatureError for a script, and for EXECUTE IMMEDIATE, that name Delta tables by path."""
+    if "delta" not in text.lower():
+        return
+    found = words(text)
+    said = [word.text.upper() for word in found[:3]]
+    what = ""
+    if said[:1] == ["BEGIN"] or tuple(said[1:]) == _LABEL:
+        what = "A SQL script"
+    elif said[:2] == ["EXECUTE", "IMMEDIATE"]:
+        what = "EXECUTE IMMEDIATE"
+    path = _path_in(found) if what else None
+    if path is not None:
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-script", statement=what, path=path, features=("Spark Connect",))
+
+
+def refuse_unread(text: str, explained: Callable[[str], DataFrame]) -> None:
+    """Raise UnsupportedFeatureError for a valid statement about a table by path that bayou could not read.
+
+    For an invalid statement nothing is raised: the server reports the error in its syntax.
+
+    Args:
+        text: the statement, without parameters.
+        explained: returns the rows of a query, given its text.
+    """
+    found = words(text)
+    said = tuple(word.text.upper() for word in found)
+    beginning = next((each for each in _BEGINNINGS if said[: len(each)] == each), None)
+    if beginning is None or _PATH.search(text) is None:
+        return
+    try:
+        explained(f"EXPLAIN {text}").collect()
+    except ParseException:
+        return
+    except PySparkException:
+        pass  # it is valid, and the server does not know the table
+    what = f"This form of {' '.join(beginning)} for a table by path"
+    raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",))
+
+
+def _path_in(found: list[Word]) -> str | None:
+    """Return the first path of a Delta table among words, or in the strings among them."""
+    for number, word in enumerate(found):
+        if word.is_string:
+            inside = _PATH.search(string_of(word, Dialect()))
+            if inside is not None:
+                return inside[0].partition("`")[2] + "..."
+        elif word.text.lower() == "delta" and number + 2 < len(found) and found[number + 1].text == ".":
+            name = found[number + 2].text.strip("`")
+            if "/" in name:
+                return name
+    return None

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from bayou.errors import failed
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.statements.entry import planned_delete, planned_update
 from bayou.spark.portable.commands.merges import planned_merge
+from bayou.spark.portable.dml.scalar_queries import behind
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.text.row_changes import Delete, Merge, Update, row_change
 from bayou.spark.read.session_table import SessionTable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.spark.dml.core.result import PlannedChange
+    from bayou.spark.portable.text.queries import Part
     from bayou.spark.session.application import Application
 
 
@@ -36,25 +37,33 @@ def changed_rows(
         path: the table's path.
         query: returns the rows of a query in the statement, given its text.
 
-    Raises:
-        UnsupportedFeatureError: it is a DELETE or an UPDATE with a WITH clause.
     """
+    result = planned_change(application, spark, text, path, query).run()
+    counts = {each: [getattr(result, each)] for each in COUNTS[result.operation]}
+    return CommandAnswer(rows=pa.table(counts, pa.schema([(each, pa.int64()) for each in counts])))
+
+
+def planned_change(
+    application: Application, spark: SparkSession, text: str, path: str, query: Callable[[str], DataFrame]
+) -> PlannedChange:
+    """Plan a DELETE, an UPDATE or a MERGE of a table: see `changed_rows`."""
     change = row_change(text)
+    assert isinstance(change, (Merge, Delete, Update))  # noqa: S101  (the caller has read the same statement)
     target = SessionTable.of(application, spark, qualify(path).uri, {})
+
+    def sql_of(part: Part) -> str:
+        """Return the SQL of an expression, in whose queries the WITH clause of the statement stands."""
+        return part.text if change.with_clause is None else behind(change.with_clause.text, part.text, target.settings)
+
     plan: PlannedChange
     if isinstance(change, Merge):
-        plan = planned_merge(target, change, text, query)
-    elif not isinstance(change, (Delete, Update)) or change.with_clause is not None:
-        what = "a WITH clause before DELETE or UPDATE"
-        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",))
+        plan = planned_merge(target, change, text, query, sql_of)
     else:
         name = () if change.alias is None else (change.alias,)
-        condition = None if change.condition is None else change.condition.text
+        condition = None if change.condition is None else sql_of(change.condition)
         if isinstance(change, Delete):
             plan = planned_delete(target, name, condition, None)
         else:
-            values = {column_sql(each.target): each.value.text for each in change.assignments}
+            values = {column_sql(each.target): sql_of(each.value) for each in change.assignments}
             plan = planned_update(target, name, condition, values, None)
-    result = plan.run()
-    counts = {each: [getattr(result, each)] for each in COUNTS[result.operation]}
-    return CommandAnswer(rows=pa.table(counts, pa.schema([(each, pa.int64()) for each in counts])))
+    return plan

@@ -3,15 +3,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from bayou.errors import SqlSyntaxError
 from bayou.spark.portable.commands.arguments import filled
+from bayou.spark.portable.commands.explained import explained
+from bayou.spark.portable.commands.identifiers import with_names
 from bayou.spark.portable.commands.inserts import insert_of
-from bayou.spark.portable.commands.refused import refuse_by_path
+from bayou.spark.portable.commands.refused import refuse_on_server, refuse_unread
 from bayou.spark.portable.commands.row_changes import changed_rows
 from bayou.spark.portable.commands.statements import statement_of
+from bayou.spark.portable.commands.tables.statements import run_table_statement
+from bayou.spark.portable.commands.tables.views import create_view
 from bayou.spark.portable.requests.frames import frame_of
 from bayou.spark.portable.text.row_changes import Insert, row_change
+from bayou.spark.portable.text.tables.creations import Create
+from bayou.spark.portable.text.tables.statements import table_statement
+from bayou.spark.portable.text.tables.views import temporary_view
 from bayou.spark.portable.text.tree import UnreadableTextError
 
 if TYPE_CHECKING:
@@ -27,29 +35,89 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
 
     Args:
         command: the statement as the client sends it, with its arguments and with the DataFrames that it names.
+
+    Raises:
+        UnsupportedFeatureError: it names Delta tables by path, and only the server could run it.
     """
-    sql = command.with_relations.root.sql if command.HasField("with_relations") else command.sql
+    refuse_on_server(_sql_of(command).query)
+    named = with_names(_sql_of(command), spark)
+    if named is not None:
+        command = _with_sql(command, named)
+    sql = _sql_of(command)
     answer = statement_of(application, spark, sql)
     if answer is not None:
         return answer
+
+    def query(text: str) -> DataFrame:
+        return frame_of(spark, _with_text(command, text))
+
+    view = temporary_view(sql.query) if "delta" in sql.query.lower() else None
+    if view is not None and view.reads_delta:
+        return create_view(spark, view, query)
     try:
-        refuse_by_path(sql.query)
         change = row_change(sql.query)
     except UnreadableTextError:
-        return None
+        change = None
     path = None if change is None else change.table.path
-    if change is None or path is None:
+    if change is None:
+        return _of_table(application, spark, command)
+    if path is None:
         return None
     if isinstance(change, Insert):
-        return insert_of(application, spark, change, path, lambda text: _query(spark, command, text))
-    return changed_rows(application, spark, filled(sql), path, lambda text: _query(spark, command, text))
+        return insert_of(application, spark, change, path, query)
+    return changed_rows(application, spark, filled(sql), path, query)
 
 
-def _query(spark: SparkSession, command: proto.Relation, text: str) -> DataFrame:
-    """Return the rows of a query in a statement, with the arguments and the DataFrames of the statement."""
+def _of_table(application: Application, spark: SparkSession, command: proto.Relation) -> CommandAnswer | None:
+    """Run a statement that creates, alters or describes a table; None if it is the server's."""
+    sql = _sql_of(command)
+    if "delta" not in sql.query.lower():
+        return None
+    plain = command
+    try:
+        # The server gets the arguments of a query. Those in other places become literals.
+        if not _has_query(sql.query):
+            plain = _with_text(command, filled(sql))
+            for field in ("args", "pos_args", "named_arguments", "pos_arguments"):
+                _sql_of(plain).ClearField(field)
+    except SqlSyntaxError:
+        return None
+
+    def query(text: str) -> DataFrame:
+        return frame_of(spark, _with_text(plain, text))
+
+    text = _sql_of(plain).query
+    try:
+        return explained(application, spark, text, query) or run_table_statement(application, spark, text, query)
+    except UnreadableTextError:
+        refuse_unread(text, query)
+        return None
+
+
+def _has_query(text: str) -> bool:
+    """Whether a statement creates a table with the rows of a query."""
+    try:
+        statement = table_statement(text)
+    except UnreadableTextError:
+        return False
+    return isinstance(statement, Create) and statement.query is not None
+
+
+def _sql_of(command: proto.Relation) -> proto.SQL:
+    return command.with_relations.root.sql if command.HasField("with_relations") else command.sql
+
+
+def _with_text(command: proto.Relation, text: str) -> proto.Relation:
+    """Return a statement with another text, and with the same arguments and DataFrames."""
     changed: Any = type(command)()
     changed.CopyFrom(command)
     changed.ClearField("common")
-    sql = changed.with_relations.root.sql if changed.HasField("with_relations") else changed.sql
-    sql.query = text
-    return frame_of(spark, changed)
+    _sql_of(changed).query = text
+    return cast("proto.Relation", changed)
+
+
+def _with_sql(command: proto.Relation, sql: proto.SQL) -> proto.Relation:
+    changed: Any = type(command)()
+    changed.CopyFrom(command)
+    _sql_of(changed).CopyFrom(sql)
+    return cast("proto.Relation", changed)

@@ -21,6 +21,7 @@ from bayou.spark.dml.statements.defaults import default_of
 from bayou.spark.errors.error_classes import error_class_of
 from bayou.spark.portable.dml.expr import PortableExpr, Scope
 from bayou.spark.portable.dml.instants import at_one_instant
+from bayou.spark.portable.dml.own_frames import numbered_as, numbers_of
 from bayou.spark.portable.dml.statement import PortableStatement, PortableValues, named
 from bayou.spark.portable.text.tree import Name
 from bayou.spark.user_defined_types import for_spark
@@ -43,16 +44,18 @@ class PortableResolver:
 
     def delete(self, target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], condition: Any) -> PortableStatement:
         """Return a resolved DELETE."""
-        resolution = StatementResolution(target, snapshot, name)
+        numbers = numbers_of(target, snapshot, [condition])
+        resolution = StatementResolution(target, snapshot, name, numbers)
         (condition,) = resolution.at_one_instant([condition])
         where = resolution.condition("DELETE", condition, ())
-        return PortableStatement(resolution.columns, name, where)
+        return PortableStatement(resolution.columns, name, where, is_joined=condition is None, numbers=numbers)
 
     def update(
         self, target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], condition: Any, values: Mapping[str, Any]
     ) -> PortableStatement:
         """Return a resolved UPDATE."""
-        resolution = StatementResolution(target, snapshot, name)
+        numbers = numbers_of(target, snapshot, [condition, *values.values()])
+        resolution = StatementResolution(target, snapshot, name, numbers)
         paths = [resolution.path(each) for each in values]
         condition, *new = resolution.at_one_instant([condition, *values.values()])
         given = [resolution.value(path, value) for path, value in zip(paths, new, strict=True)]
@@ -64,7 +67,7 @@ class PortableResolver:
             for place, (path, kind) in enumerate(zip(paths, kinds, strict=True))
             if kind is not None
         )
-        return PortableStatement(resolution.columns, name, where, assigned, made)
+        return PortableStatement(resolution.columns, name, where, assigned, made, numbers=numbers)
 
     def replaced(self, target: SessionTable, snapshot: Snapshot, condition: str) -> PortableStatement:
         """Return the resolved DELETE of an overwrite."""
@@ -85,8 +88,13 @@ class StatementResolution:
         values: the values after `condition`.
     """
 
-    def __init__(self, target: SessionTable, snapshot: Snapshot, name: tuple[str, ...]) -> None:
-        self._target, self._snapshot, self._name = target, snapshot, name
+    def __init__(self, target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], numbers: tuple[int, ...] = ()) -> None:
+        """Prepare the resolution.
+
+        Args:
+            numbers: the numbers of the table's own DataFrames whose columns the expressions use.
+        """
+        self._target, self._snapshot, self._name, self._numbers = target, snapshot, name, numbers
         self._columns_json = table_columns(snapshot)
         self.columns = parse_schema(self._columns_json)
         self.values: list[PortableExpr] = []
@@ -166,7 +174,7 @@ class StatementResolution:
     def no_rows(self) -> DataFrame:
         """Return no rows with the table's columns, under its alias."""
         schema = SparkStructType.fromJson(json.loads(for_spark(self._columns_json)))
-        return named(self._target.spark.createDataFrame([], schema), self._name)
+        return numbered_as(named(self._target.spark.createDataFrame([], schema), self._name), self._numbers)
 
     def _constant(self, condition: PortableExpr) -> bool | None:
         """Return the value of a condition that uses no column; None for another one. Evaluates it, unless it is a literal."""

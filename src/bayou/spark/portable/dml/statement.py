@@ -17,7 +17,9 @@ from pyspark.sql.types import StructType as SparkStructType
 from bayou.protocol.types.schema import StructField
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.core.statement import SettledCondition
+from bayou.spark.portable.dml.own_frames import numbered_as
 from bayou.spark.portable.dml.settled import Selection, with_numbers
+from bayou.spark.portable.scan.exact import may_differ
 from bayou.spark.portable.scan.rows import scan_frame
 from bayou.spark.scan.row_ids import METADATA
 from bayou.spark.types.char_columns import declared_as_chars, declared_chars, padded
@@ -49,6 +51,8 @@ class PortableStatement:
         assigned: the assignments of an UPDATE.
         values: its values.
         selections: the rows that the condition selected, within `settled`.
+        is_joined: whether the rows may be joined with other rows, which may be constants.
+        numbers: the numbers of the table's own DataFrames whose columns the expressions use.
     """
 
     columns: StructType
@@ -57,13 +61,15 @@ class PortableStatement:
     assigned: tuple[Assignment, ...] = ()
     values: PortableValues = field(default_factory=lambda: PortableValues(()))
     selections: list[Selection] = field(default_factory=list, repr=False)
+    is_joined: bool = False
+    numbers: tuple[int, ...] = ()
 
     def rows(self, chosen: ChosenRows) -> DataFrame:
         """Return rows of the table under its alias."""
         if self.selections:
             rows = self.selections[-1].marked(self._rows(with_numbers(chosen)), chosen.snapshot)
-            return named(rows, self.name)
-        return self._rows(chosen)
+            return numbered_as(named(rows, self.name), self.numbers)
+        return numbered_as(self._rows(chosen), self.numbers)
 
     def _rows(self, chosen: ChosenRows) -> DataFrame:
         target, snapshot = chosen.target, chosen.snapshot
@@ -76,7 +82,9 @@ class PortableStatement:
             [each.name for each in fields],
             with_numbers=chosen.with_files or chosen.with_numbers,
             with_ids=chosen.ids is not None,
+            rewrites=True,
             storage_options=target.options,
+            exact=self.is_joined or (self.condition is not None and may_differ(cast("PortableExpr", self.condition).tree)),
         )
         declared = declared_chars((each, each.name) for each in fields)
         frame = declared_as_chars(padded(target.application.backend, frame, declared, chosen.settings), snapshot.schema)
@@ -101,7 +109,7 @@ class PortableStatement:
             F.col(f"v{place}").try_cast(spark_data_type(StructField("value", f.type))).alias(f.name)
             for place, f in enumerate(fields)
         ]
-        rows = named(rows.select(_GROUP, *values), self.name)
+        rows = numbered_as(named(rows.select(_GROUP, *values), self.name), self.numbers)
         for each in conditions:
             rows = rows.where(each.column)
         matching = [row[0] for row in rows.select(_GROUP).collect()]

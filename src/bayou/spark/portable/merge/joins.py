@@ -17,7 +17,10 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE
 from bayou.spark.dml.merge.first_pass import deletes_all_matches
 from bayou.spark.dml.merge.resolution.clauses import Kind
+from bayou.spark.portable.dml.own_frames import numbered_as
+from bayou.spark.portable.dml.statement import PortableStatement, named
 from bayou.spark.scan.row_ids import FILE, METADATA
+from bayou.spark.types.aligned_sql import aligned
 from bayou.spark.types.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
@@ -45,6 +48,12 @@ class JoinedMerge:
     resolution: PortableResolution
     source: PortableSource
     name: tuple[str, ...]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of the table's own DataFrames whose columns the expressions use."""
+        statement = self.change.statement
+        return statement.numbers if isinstance(statement, PortableStatement) else ()
 
     @property
     def condition(self) -> Column:
@@ -96,13 +105,23 @@ class JoinedMerge:
     def _target(self, positions: pa.Array, *, with_ids: bool = False) -> DataFrame:
         """Return rows of the table with a copy of each column after the MERGE, which no user's expression can mean (see `old`)."""
         rows = self.change.rows(positions, with_files=True, with_numbers=True, with_ids=with_ids)
-        before = self.change.statement.columns
-        copies = []
-        for place, field in enumerate(readable_schema(self.resolution.schema).fields):
-            is_new = before.field(field.name) is None
-            value = F.lit(None).cast(spark_data_type(field)) if is_new else F.col(quoted_name(field.name))
-            copies.append(value.alias(f"{_OLD}{place}"))
-        return rows.select("*", *copies)
+        before = readable_schema(self.change.statement.columns)
+        after = readable_schema(self.resolution.schema)
+        copies, aligned_columns = [], {}
+        for place, field in enumerate(after.fields):
+            known = before.field(field.name)
+            if known is None:
+                copies.append(F.lit(None).cast(spark_data_type(field)).alias(f"{_OLD}{place}"))
+                continue
+            text = aligned(quoted_name(known.name), known.type, field.type)
+            aligned_columns[known.name] = text
+            copies.append(F.expr(text).alias(f"{_OLD}{place}"))
+        if all(text == quoted_name(name) for name, text in aligned_columns.items()):
+            return rows.select("*", *copies)
+        # Conditions and values see the columns with their types after the MERGE.
+        more = [F.col(quoted_name(name)) for name in rows.columns if name not in aligned_columns]
+        rows = named(rows.select(*(F.expr(t).alias(n) for n, t in aligned_columns.items()), *more, *copies), self.name)
+        return numbered_as(rows, self.numbers)
 
     def _chain(self, kind: Kind, otherwise: int) -> Column:
         """Return CASE WHEN over the clauses of a kind, in their order."""

@@ -17,8 +17,11 @@ from bayou.spark.dml.core.row_change import Change
 from bayou.spark.dml.core.target import table_columns
 from bayou.spark.dml.merge.resolution.clauses import Kind
 from bayou.spark.portable.dml.statement import PortableStatement
+from bayou.spark.portable.merge.keys import predicate_of_keys
+from bayou.spark.portable.merge.latest import latest_rows
 from bayou.spark.portable.merge.merge import PortableMerge
-from bayou.spark.portable.merge.resolution import MergeResolution, not_possible
+from bayou.spark.portable.merge.resolution import MergeResolution
+from bayou.spark.portable.merge.sides import Sides
 from bayou.spark.portable.merge.source import PortableSource
 from bayou.spark.portable.text.filters import Table, predicate_of
 from bayou.spark.scan.pruning import choose
@@ -39,11 +42,11 @@ def read(request: MergeRequest, snapshot: Snapshot, reads: ReadSet) -> PortableM
     Args:
         reads: what reading the source reads of the table itself.
     """
-    if request.latest_by is not None:
-        raise not_possible(snapshot, "MERGE with keep='latest'")
     target = request.target
-    source = PortableSource.of(target.application.backend, request.source, snapshot, reads)
-    resolution = MergeResolution(request, snapshot, source).resolve()
+    rows = None if request.latest_by is None else latest_rows(request, snapshot)
+    source = PortableSource.of(target.application.backend, request.source, snapshot, reads, rows)
+    resolving = MergeResolution(request, snapshot, source)
+    resolution = resolving.resolve()
     predicate = _predicate(request, snapshot, resolution, source)
     total = snapshot.files(["path"]).num_rows
     every = pa.array(np.arange(total), pa.int64())
@@ -54,7 +57,8 @@ def read(request: MergeRequest, snapshot: Snapshot, reads: ReadSet) -> PortableM
     candidates = in_partitions if candidates is None else candidates
     condition = RowCondition(resolution.condition, False, resolution.condition.shown, predicate)
     files = ChosenFiles(total, in_partitions, candidates.cast(pa.int64()), whole=every.slice(0, 0))
-    statement = PortableStatement(parse_schema(table_columns(snapshot)), request.name, None)
+    columns = parse_schema(table_columns(snapshot))
+    statement = PortableStatement(columns, request.name, None, is_joined=True, numbers=resolving.numbers)
     change = Change(target, "MERGE", snapshot, statement, condition, files, request.settings, request.transaction_id)
     return PortableMerge(change, resolution, source, request.name)
 
@@ -71,7 +75,8 @@ def _predicate(request: MergeRequest, snapshot: Snapshot, resolution: PortableRe
 
     of_matches: Predicate = Boolean(value=False)
     if source.rows:
-        of_matches = about(resolution.condition)
+        sides = Sides(snapshot.schema, request.name, source.schema, source.alias)
+        of_matches = And((about(resolution.condition), predicate_of_keys(resolution.condition, sides, snapshot, source)))
         if not resolution.of_kind(Kind.NOT_MATCHED):
             changed = tuple(about(each.condition) for each in resolution.of_kind(Kind.MATCHED))
             of_matches = And((of_matches, Or(changed)))

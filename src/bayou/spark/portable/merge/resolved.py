@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bayou.spark.dml.merge.resolution.clauses import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import Column
 
     from bayou.protocol.types.schema import StructType
@@ -24,6 +26,7 @@ class PortableClause:
     Attributes:
         condition: the condition for rows of the kind; None for all rows.
         assignments: the assigned columns and their values; empty for a DELETE.
+        apart: the source's structs whose fields `*` sets one by one. The keys are paths of the table's structs, in lower case.
     """
 
     number: int
@@ -31,6 +34,7 @@ class PortableClause:
     action: Action
     condition: PortableExpr | None
     assignments: tuple[Assignment, ...]
+    apart: Mapping[tuple[str, ...], Column] = field(default_factory=dict)
 
     @property
     def assigned(self) -> frozenset[str]:
@@ -45,11 +49,14 @@ class PortableResolution:
     Attributes:
         condition: the search condition.
         schema: the table's schema after the MERGE.
+        evolves: whether the schema may change.
+        reads_table: whether a subquery may read the table.
     """
 
     condition: PortableExpr
     clauses: tuple[PortableClause, ...]
     schema: StructType
+    evolves: bool = False
     reads_table: bool = False
 
     def of_kind(self, kind: Kind) -> tuple[PortableClause, ...]:

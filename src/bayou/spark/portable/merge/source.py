@@ -5,29 +5,26 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
-from pyspark.sql.connect import proto
 
 from bayou.errors import failed
 from bayou.protocol.schema.reserved_names import OWN_PREFIX
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.portable.client import kept_rows
-from bayou.spark.portable.requests.frames import frame_of, relation_of
+from bayou.spark.portable.requests.kept_rows import as_given
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.log.staging.read_set import ReadSet
     from bayou.protocol.types.schema import StructType
     from bayou.spark.backend import Backend
 
-_SAME_COLUMNS: Final = frozenset({"filter", "sort", "limit", "offset", "deduplicate", "repartition", "hint", "tail"})
-"""The relations that have their input's columns, with the input's alias."""
 _COPY: Final = "__bayou_source"
 
 
@@ -54,13 +51,16 @@ class PortableSource:
     files: None = None
 
     @classmethod
-    def of(cls, backend: Backend, given: DataFrame, snapshot: Snapshot, reads: ReadSet) -> PortableSource:
+    def of(
+        cls, backend: Backend, given: DataFrame, snapshot: Snapshot, reads: ReadSet, rows: DataFrame | None = None
+    ) -> PortableSource:
         """Evaluate a source. Runs a job.
 
         A lost block of its rows is an error: the server never computes them again.
 
         Args:
             reads: what reading it reads of the table itself.
+            rows: the rows to take, if they are not all rows of the source.
 
         Raises:
             UnsupportedFeatureError: a column has a name with the prefix of bayou's own columns.
@@ -76,10 +76,10 @@ class PortableSource:
                 features=(f"columns whose names begin with {OWN_PREFIX}",),
             )
         begin = time.monotonic()
-        kept = kept_rows(given)
+        kept = kept_rows(given if rows is None else rows)
         count = kept.count()
         spent = int((time.monotonic() - begin) * 1000)
-        frame, alias = _as_given(given.sparkSession, relation_of(given), relation_of(kept))
+        frame, alias = as_given(kept, given)
         lowered = [name.lower() for name in schema.names]
         copies = [
             F.col(quoted_name(name)).alias(copy_of(place))
@@ -96,29 +96,3 @@ class PortableSource:
 def copy_of(place: int) -> str:
     """Return the name of the copy of a column of the source, which no user's expression can mean."""
     return f"{_COPY}{place}"
-
-
-def _as_given(spark: SparkSession, given: proto.Relation, kept: proto.Relation) -> tuple[DataFrame, str | None]:
-    """Return kept rows under the alias of a DataFrame. Columns that were taken from the DataFrame mean their columns."""
-    chain: list[proto.Relation] = [given]
-    while (kind := chain[-1].WhichOneof("rel_type")) in _SAME_COLUMNS or kind == "subquery_alias":
-        chain.append(getattr(chain[-1], kind).input)
-    alias = next((each.subquery_alias.alias for each in chain if each.HasField("subquery_alias")), None)
-    made = kept
-    for each in reversed(chain):
-        made = _around(made, each)
-    return frame_of(spark, made), alias
-
-
-def _around(inner: proto.Relation, given: proto.Relation) -> proto.Relation:
-    """Return rows under the alias and the number of a relation."""
-    made: Any = proto.Relation()
-    if given.HasField("subquery_alias"):
-        made.subquery_alias.CopyFrom(given.subquery_alias)
-        made.subquery_alias.input.CopyFrom(inner)
-    else:
-        made.project.input.CopyFrom(inner)
-        made.project.expressions.add().unresolved_star.SetInParent()
-    if given.common.HasField("plan_id"):
-        made.common.plan_id = given.common.plan_id
-    return made  # type: ignore[no-any-return]

@@ -12,15 +12,15 @@ from bayou.protocol.columns.expression_functions import ExpressionKind
 from bayou.protocol.columns.generated_columns import generation_expression, has_generated_columns
 from bayou.protocol.types.sql_text import parenthesised, quoted_name
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
+from bayou.spark.dml.merge.clause_values import AnyClauseValues
 from bayou.spark.dml.merge.resolution.clauses import Action
-from bayou.spark.dml.statements.assignments import NewValues
 from bayou.spark.expressions.stored_expressions import check_stored
 from bayou.spark.portable.dml.statement import PortableColumns
 from bayou.spark.types.char_columns import declared_chars, with_chars
 from bayou.spark.types.types import readable_schema, spark_data_type, sql_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -29,13 +29,11 @@ if TYPE_CHECKING:
     from bayou.spark.portable.merge.resolved import PortableClause
 
 
-class ClauseValues(NewValues):
+class ClauseValues(AnyClauseValues):
     """The values of one clause. A column that it does not set keeps its value."""
 
     def __init__(self, merge: JoinedMerge, clause: PortableClause) -> None:
-        change = merge.change
-        backend, spark = change.target.application.backend, change.target.spark
-        super().__init__(backend, spark, clause.assignments, change.snapshot, change.settings)
+        super().__init__(merge.change, clause.assignments, clause.apart, evolves=merge.resolution.evolves)
         self._merge = merge
 
     def _existing(self, path: tuple[str, ...]) -> Column:
@@ -48,10 +46,15 @@ class ClauseValues(NewValues):
 class WrittenColumns:
     """Computes the rows that a MERGE writes."""
 
-    def __init__(self, merge: JoinedMerge) -> None:
+    def __init__(self, merge: JoinedMerge, left_out: Collection[str] = ()) -> None:
+        """Prepare the columns.
+
+        Args:
+            left_out: the columns, in lower case, that the write computes itself.
+        """
         self._merge = merge
         schema = merge.resolution.schema
-        self._fields = readable_schema(schema).fields
+        self._fields = [each for each in readable_schema(schema).fields if each.name.lower() not in left_out]
         self._table: Mapping[str, StructField] = {field.name: field for field in schema.fields}
         self._generates = has_generated_columns(merge.change.snapshot.protocol, schema)
 

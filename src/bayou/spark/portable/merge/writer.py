@@ -5,15 +5,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+from bayou.protocol.actions.actions import Metadata
 from bayou.protocol.columns.constraints import constraints_of
+from bayou.protocol.columns.generated_columns import generation_expression
+from bayou.protocol.columns.identity_columns import identity_columns
+from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.target import WriteTarget, changed
-from bayou.spark.data_files.written_files import NO_FILES
+from bayou.spark.data_files.written_files import NO_FILES, NewFiles
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
 from bayou.spark.dml.merge.counts import OF_SOURCE, OF_TABLE, observed
 from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
@@ -24,11 +28,12 @@ from bayou.spark.read.change_rows import ROW_ACTION, AuxiliaryColumns, RowAction
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     import pyarrow as pa
     from pyspark.sql import Column
 
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
-    from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.dml.merge.any_merge import Found
     from bayou.spark.portable.merge.joins import JoinedMerge
     from bayou.spark.portable.merge.resolved import PortableClause
@@ -57,6 +62,7 @@ class Writer:
         self._updates, self._deletes = clauses_with(merge, Action.UPDATE), clauses_with(merge, Action.DELETE)
         self.feeds = merge.change.feeds and needs_change_rows(merge, found, rewrites=rewrites)
         self._columns = WrittenColumns(merge)
+        self._identities = {each.name.lower() for each in identity_columns(merge.resolution.schema)}
         in_job = found.changed() if rewrites or self.feeds else found.changed(self._updates)
         self._files = positions_of(in_job)
         self._ids = merge.change.row_ids if in_job else None
@@ -67,25 +73,65 @@ class Writer:
         Raises:
             ConstraintViolationError: a row violates a constraint of the table.
         """
+        inserts = self._with(Kind.NOT_MATCHED, Action.INSERT)
+        if inserts and self._identities:
+            return self._by_parts(inserts)
         parts: list[tuple[str, DataFrame]] = []
         if len(self._files):
             parts.append((OF_TABLE, self._of_table()))
-        if clauses_with(self._merge, Action.INSERT):
-            parts.append((OF_SOURCE, self._of_source()))
+        if inserts:
+            parts.append((OF_SOURCE, self._of_source(inserts, self._columns)))
         if not parts:
             return replace(NO_FILES, head=self._table.head)
         counted = [observed(rows, self._merge, name) for name, rows in parts]
         rows = self._columns.generated(reduce(DataFrame.union, counted)).drop(ACTION)
-        written = write_new_files(
-            self._merge.change.target.application,
-            rows,
-            merge_request(self._merge),
-            self._target(),
-            self._uncommitted,
-            auxiliary=self._auxiliary,
-            observations=[name for name, _ in parts],
-        )
+        written = self._written(rows, self._target(self._merge.resolution.clauses), self._auxiliary, [name for name, _ in parts])
         return replace(written, head=written.head or self._table.head)
+
+    def _by_parts(self, inserts: Sequence[PortableClause]) -> NewFiles:
+        """Write rows in several jobs, because a job generates the values of an identity column for all of its rows, or for none."""
+        done: list[NewFiles] = []
+        seen: dict[str, Sequence[Any]] = {}
+        if len(self._files):
+            rows = self._columns.generated(observed(self._of_table(), self._merge, OF_TABLE)).drop(ACTION)
+            updates = [each for each in self._merge.resolution.clauses if each.action is Action.UPDATE]
+            done.append(self._written(rows, self._target(updates), self._auxiliary, [OF_TABLE]))
+            seen.update(done[0].observed)
+        groups: dict[frozenset[str], list[PortableClause]] = {}
+        for each in inserts:
+            groups.setdefault(each.assigned & self._identities, []).append(each)
+        inserted = 0
+        for clauses in groups.values():
+            left_out = self._left_out(clauses)
+            columns = WrittenColumns(self._merge, left_out)
+            rows = columns.generated(self._of_source(clauses, columns, alone=True)).drop(ACTION)
+            target = self._target(clauses, left_out)
+            done.append(self._written(rows, target, AuxiliaryColumns(feeds=self.feeds), []))
+            inserted += done[-1].num_rows
+            self._go_on_from(done[-1])
+        seen[OF_SOURCE] = [0, 0, 0, inserted]
+        head = next((each.head for each in reversed(done) if each.head), self._table.head)
+        files, changes = [file for each in done for file in each.files], [file for each in done for file in each.changes]
+        return NewFiles(files, sum(e.num_rows for e in done), sum(e.num_bytes for e in done), head, changes, seen)
+
+    def _written(self, rows: DataFrame, target: WriteTarget, auxiliary: AuxiliaryColumns, observations: Sequence[str]) -> NewFiles:
+        application, request = self._merge.change.target.application, merge_request(self._merge)
+        return write_new_files(
+            application, rows, request, target, self._uncommitted, auxiliary=auxiliary, observations=observations
+        )
+
+    def _go_on_from(self, written: NewFiles) -> None:
+        """Start the next values of identity columns after those of a write."""
+        metadata = next((each for each in written.head if isinstance(each, Metadata)), None)
+        if metadata is not None:
+            schema = parse_schema(metadata.schema_string)
+            self._table = replace(self._table, metadata=metadata, schema=schema, head=written.head)
+
+    def _left_out(self, clauses: Sequence[PortableClause]) -> set[str]:
+        """Return the identity and generated columns that no clause assigns. The write computes them."""
+        assigned = {name for each in clauses for name in each.assigned}
+        generated = {f.name.lower() for f in self._merge.resolution.schema.fields if generation_expression(f) is not None}
+        return {name for name in self._identities | generated if name not in assigned}
 
     def _of_table(self) -> DataFrame:
         """Return the rows of the table that pass through the job."""
@@ -104,18 +150,22 @@ class Writer:
         ]
         return reduce(DataFrame.union, rows)
 
-    def _of_source(self) -> DataFrame:
-        """Return the rows that are inserted."""
+    def _of_source(self, inserts: Sequence[PortableClause], columns: WrittenColumns, *, alone: bool = False) -> DataFrame:
+        """Return the rows that some clauses insert.
+
+        Args:
+            alone: whether a job writes only them.
+        """
         merge = self._merge
-        inserts = self._with(Kind.NOT_MATCHED, Action.INSERT)
-        rows = merge.new(self._files_with_matches).where(F.col(ACTION) >= 0)
-        more = [] if self._ids is None else [*self._ids.of_new_rows()]
+        rows = merge.new(self._files_with_matches).where(is_one_of([each.number for each in inserts]))
+        more = [] if self._ids is None or alone else [*self._ids.of_new_rows()]
         if self.feeds:
             schema = readable_schema(merge.resolution.schema)
             more.append(F.lit(int(RowAction.INSERTED)).alias(ROW_ACTION))
-            before = ((schema.field(name), column) for name, column in self._auxiliary.before.items())
+            names = {} if alone else self._auxiliary.before
+            before = ((schema.field(name), column) for name, column in names.items())
             more += nulls((field, column) for field, column in before if field is not None)
-        return self._columns.of_source(rows, inserts, more)
+        return columns.of_source(rows, inserts, more)
 
     @property
     def _files_with_matches(self) -> pa.Array:
@@ -160,10 +210,9 @@ class Writer:
         partitions = change.snapshot.partition_columns
         return changed(change.target.log, change.snapshot, schema, readable_schema(schema), partitions=partitions)
 
-    def _target(self) -> WriteTarget:
-        target = self._table
-        clauses = [each for each in self._merge.resolution.clauses if each.action is not Action.DELETE]
-        provided = {name for each in clauses for name in each.assigned}
-        return replace(
-            target, constraints=constraints_of(target.metadata, target.schema, provided=provided if target.generates else ())
-        )
+    def _target(self, clauses: Iterable[PortableClause], left_out: Iterable[str] = ()) -> WriteTarget:
+        target, omitted = self._table, set(left_out)
+        provided = {name for each in clauses if each.action is not Action.DELETE for name in each.assigned}
+        given = StructType(tuple(each for each in target.given.fields if each.name.lower() not in omitted))
+        rules = constraints_of(target.metadata, target.schema, provided=provided if target.generates else ())
+        return replace(target, given=given, constraints=rules)

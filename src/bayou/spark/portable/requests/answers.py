@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
@@ -39,13 +40,24 @@ class Answers(Protocol):
     def references(self, sql: proto.SQL) -> Sequence[Reference]:
         """The tables to replace in a SQL text. They do not overlap."""
 
+    def of_one_version(self) -> AbstractContextManager[None]:
+        """Around the calls for one request: a table has the same version in all of them."""
+
     def command(self, command: proto.Command) -> CommandAnswer | None:
         """Run a command, such as a write or a SQL statement, or return None if it is the server's.
 
-        The start of a stream may be changed in place before the server gets it.
+        The start of a stream, and a command for a running one, may be changed in place before the server gets it.
 
         The relations in it are replaced already, but a SQL statement is as the program wrote it. `frames.frame_of` makes a
         DataFrame of a relation.
+        """
+
+    def starting(
+        self, start: proto.WriteStreamOperationStart
+    ) -> AbstractContextManager[Callable[[proto.WriteStreamOperationStartResult], object] | None]:
+        """Within it, the relations of a stream that starts are replaced. They may be changed in place before.
+
+        It gives what to call with the server's answer, or None.
         """
 
 

@@ -24,6 +24,7 @@ class Execution:
         answer: the client's answer.
         observed: the metrics that the command observes, if the client answered it.
         original: the program's SQL text, if it was changed.
+        when_started: what to call when the server has started a stream, once.
         is_reattachable: whether a client can ask for the responses again that it did not get.
     """
 
@@ -33,16 +34,24 @@ class Execution:
         self.observed: ObservedMetrics | None = None
         self.original: proto.Relation | None = None
         self.is_reattachable = False
+        self.when_started: Callable[[proto.WriteStreamOperationStartResult], object] | None = None
         self._when_done: list[Callable[[], object]] = []
 
     @property
     def is_watched(self) -> bool:
         """Whether anything is to be done with the responses."""
-        return self.original is not None or bool(self._when_done)
+        return self.original is not None or self.when_started is not None or bool(self._when_done)
 
     def when_done(self, action: Callable[[], object]) -> None:
         """Do something when the server has done what the request asked for. If it fails, nothing is done."""
         self._when_done.append(action)
+
+    def saw(self, response: proto.ExecutePlanResponse) -> None:
+        """Look at a response of the server."""
+        action = self.when_started
+        if action is not None and response.HasField("write_stream_operation_start_result"):
+            self.when_started = None
+            action(response.write_stream_operation_start_result)
 
     def done(self) -> None:
         """Do what was to be done, once."""

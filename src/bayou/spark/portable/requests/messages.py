@@ -54,16 +54,21 @@ def replace_relations(message: Message, replace: Callable[[proto.Relation], bool
 
 def texts_with_queries(message: Message) -> list[str]:
     """Return the SQL of expressions in a message that look as if they had a subquery, without statements."""
+    return [each.expression for each in expressions_with_queries(message)]
+
+
+def expressions_with_queries(message: Message) -> list[proto.Expression.ExpressionString]:
+    """Return the expressions in a message that look as if they had a subquery, without statements."""
     ways = _ways(message.DESCRIPTOR, _TEXT)
-    found: list[str] = []
+    found: list[proto.Expression.ExpressionString] = []
     waiting = [message]
     while waiting:
         each = waiting.pop()
         name = each.DESCRIPTOR.full_name
         if name == _TEXT:
-            text = cast("proto.Expression.ExpressionString", each).expression
-            if _QUERY.search(text):
-                found.append(text)
+            expression = cast("proto.Expression.ExpressionString", each)
+            if _QUERY.search(expression.expression):
+                found.append(expression)
             continue
         followed = ways.get(name)
         if followed:

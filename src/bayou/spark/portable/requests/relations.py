@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.connect import proto
 
-from bayou.errors import failed
 from bayou.spark.portable.requests.aliases import Aliases, AliasPool
 from bayou.spark.portable.requests.cached import CachedFrames
 from bayou.spark.portable.requests.frames import relation_of
-from bayou.spark.portable.requests.messages import replace_relations, texts_with_queries
+from bayou.spark.portable.requests.messages import expressions_with_queries, replace_relations
 from bayou.spark.portable.requests.sql_text import replace_references, set_apart
-from bayou.spark.portable.requests.views import FollowedViews
+from bayou.spark.portable.requests.views.followed import FollowedViews
+from bayou.spark.portable.requests.views.subqueries import SubqueryViews
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,6 +46,7 @@ class Relations:
         self.aliases = AliasPool()
         self.cached = CachedFrames()
         self.views = FollowedViews()
+        self._of_subqueries = SubqueryViews(spark)
         self._spark = spark
         self._of_thread = threading.local()
 
@@ -76,8 +77,8 @@ class Relations:
         Raises:
             Exception: what `Answers` raises.
         """
-        self._look_at_expressions(message)
-        return replace_relations(message, lambda relation: self._replace(relation, aliases))
+        has_changed = self._look_at_expressions(message)
+        return replace_relations(message, lambda relation: self._replace(relation, aliases)) or has_changed
 
     def replace_in_statement(self, relation: proto.Relation, aliases: Aliases) -> bool:
         """Replace relations in what `spark.sql` sends at once: a SQL text, maybe with rows that the program gave it.
@@ -161,14 +162,20 @@ class Relations:
                 replace_references(relation, references, aliases)
         return bool(references)
 
-    def _look_at_expressions(self, message: Message) -> None:
-        """Create those views again that subqueries in SQL expressions name. Rows cannot travel with an expression."""
-        for text in texts_with_queries(message):
-            self._refresh_views(text)
+    def _look_at_expressions(self, message: Message) -> bool:
+        """Replace tables in the subqueries of SQL expressions, in place, and create those views again that they name.
+
+        Return whether anything was replaced.
+        """
+        replaced = False
+        for expression in expressions_with_queries(message):
+            self._refresh_views(expression.expression)
             with self.untouched():
-                references = self.answers.references(proto.SQL(query=f"SELECT {text}"))
-            if references:
-                raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-subquery", expression=text, features=("Spark Connect",))
+                references = self.answers.references(self._of_subqueries.as_query(expression.expression))
+                if references:
+                    expression.expression = self._of_subqueries.replaced(expression.expression, references)
+                    replaced = True
+        return replaced
 
     def _note_catalog(self, request: proto.Catalog) -> None:
         kind = request.WhichOneof("cat_type")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark import StorageLevel
 from pyspark.sql.connect import proto
 
+from bayou.log.commit.active_transactions import noting_reads
 from bayou.spark.portable.requests.cached import CachedFrame
 from bayou.spark.portable.requests.compression import change_plan
 from bayou.spark.portable.requests.execution import Execution
@@ -54,7 +55,7 @@ class Rewriter:
             Exception: what `Answers` raises.
         """
         execution = Execution()
-        with self._aliases(execution) as aliases:
+        with self._aliases(execution) as aliases, noting_reads():
             change_plan(request.plan, lambda plan: self._change(plan, execution, aliases))
         return execution
 
@@ -121,7 +122,12 @@ class Rewriter:
         if kind == "create_dataframe_view":
             created = proto.CreateDataFrameViewCommand()
             created.CopyFrom(command.create_dataframe_view)
-        changed = self.relations.replace_in(command, aliases)
+        if kind == _STARTS_STREAM:
+            with self.relations.answers.starting(command.write_stream_operation_start) as when_started:
+                changed = self.relations.replace_in(command, aliases)
+            execution.when_started = when_started
+        else:
+            changed = self.relations.replace_in(command, aliases)
         before = command.SerializeToString(deterministic=True) if kind == _STARTS_STREAM else b""
         if not self._is_answered(command, execution) and created is not None:
             original, sent = created, command.create_dataframe_view
@@ -163,7 +169,8 @@ class Rewriter:
         """Names for a request, which others may have when it is done."""
         pool = self.relations.aliases
         aliases = pool.take()
-        yield aliases
+        with self.relations.answers.of_one_version():
+            yield aliases
         if aliases.names:
             execution.when_done(lambda: pool.give_back(aliases))
         else:

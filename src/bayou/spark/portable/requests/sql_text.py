@@ -12,9 +12,10 @@ from bayou.spark.portable.requests.frames import relation_of
 from bayou.spark.portable.requests.messages import replace_relations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from google.protobuf.message import Message
+    from pyspark.sql import DataFrame
 
     from bayou.spark.portable.requests.aliases import Aliases
     from bayou.spark.portable.requests.answers import Reference
@@ -85,18 +86,26 @@ def rename(message: Message, names: Mapping[str, str]) -> None:
     replace_relations(message, rename_in)
 
 
-def _replace_text(sql: proto.SQL, references: Sequence[Reference], aliases: Aliases) -> None:
+def replaced_text(text: str, references: Sequence[Reference], name_of: Callable[[DataFrame], str]) -> str:
+    """Return a SQL text with names in place of references.
+
+    Args:
+        name_of: returns the name for the rows of a reference.
+    """
     pieces = []
     done = 0
-    used: set[int] = set()
     for reference in sorted(references, key=lambda each: each.start):
-        name = aliases.name_of(reference.frame)
+        name = name_of(reference.frame)
         # TABLESAMPLE stands before an alias, but may follow parentheses.
         named = name if reference.alias is None else f"({name} AS {_quoted(reference.alias)})"
-        pieces += [sql.query[done : reference.start], named]
+        pieces += [text[done : reference.start], named]
         done = reference.end
-        used.update(reference.arguments)
-    sql.query = "".join([*pieces, sql.query[done:]])
+    return "".join([*pieces, text[done:]])
+
+
+def _replace_text(sql: proto.SQL, references: Sequence[Reference], aliases: Aliases) -> None:
+    sql.query = replaced_text(sql.query, references, aliases.name_of)
+    used = {number for reference in references for number in reference.arguments}
     for number in sorted(used, reverse=True):
         # Clients fill one of the two lists.
         if number < len(sql.pos_arguments):

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from pyspark.sql.connect import proto
 
+from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.portable.requests.execution import Execution, Recent
 from bayou.spark.portable.requests.responses import command_responses, with_original
 
@@ -35,6 +36,7 @@ class Stub:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
+    @raised_as_pyspark
     def ExecutePlan(self, request: proto.ExecutePlanRequest, **options: Any) -> Iterable[proto.ExecutePlanResponse]:
         """Run a query or a command. Errors of `Answers` are raised here, where the client does not try again."""
         return self._noted(self._responses(request, options))
@@ -61,6 +63,7 @@ class Stub:
         response: proto.InterruptResponse = self.inner.Interrupt(request, **options)
         return response
 
+    @raised_as_pyspark
     def AnalyzePlan(self, request: proto.AnalyzePlanRequest, **options: Any) -> proto.AnalyzePlanResponse:
         """Ask about a plan, such as for its schema."""
         rewriter = self._rewriter()
@@ -72,7 +75,7 @@ class Stub:
             copy = proto.AnalyzePlanRequest()
             copy.CopyFrom(request)
             request = copy
-        execution = rewriter.analyze(request)
+        execution = raised_as_pyspark(rewriter.analyze)(request)
         response: proto.AnalyzePlanResponse = self.inner.AnalyzePlan(request, **options)
         execution.done()
         return response
@@ -91,7 +94,7 @@ class Stub:
         if execution is None:
             # An interruption of this operation finds nothing at the server yet.
             self._own.add(operation, Execution())
-            execution = rewriter.execute(request)
+            execution = raised_as_pyspark(rewriter.execute)(request)
             if execution.answer is not None:
                 session = request.client_observed_server_side_session_id or self._server_session(request, options)
                 return iter(command_responses(execution, request, session))
@@ -116,6 +119,7 @@ class Stub:
     ) -> Iterator[proto.ExecutePlanResponse]:
         original = execution.original
         for response in responses if original is None else with_original(responses, original):
+            execution.saw(response)
             # A client may read no further than this response.
             if response.HasField("result_complete"):
                 self._done(execution, operation)

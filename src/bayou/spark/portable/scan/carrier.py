@@ -5,7 +5,8 @@ A list is used while a DataFrame on Spark Connect refers to it, or its snapshot 
 kept while it is among those used last. Deleting waits until the next list is written or the process ends, because the garbage
 collector may run inside any call of a store.
 
-The folder of a list has a file that is not Parquet. If Spark ignores the list, it lists the folder, and fails on that file.
+The folder of a list has a file that is not Parquet. If Spark ignores the list, it lists the folder, and fails on that file. Spark
+reads a list that was cut short after a line, so the client looks at each list again when a query has ended (`guards.py`).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 DECOY: Final = "list-of-files-is-missing"
 """The file that makes Spark fail if it lists the folder."""
-_DECOY_TEXT: Final = b"This folder is read through the list of files in _spark_metadata, which Spark did not find or did not use.\n"
+DECOY_TEXT: Final = b"This folder is read through the list of files in _spark_metadata, which Spark did not find or did not use.\n"
 _HELD: Final = "_bayou_carrier"
 """The attribute of a plan with its list."""
 _MOST_RECENT: Final = 32
@@ -52,15 +53,21 @@ class Carrier:
 
     Attributes:
         scratch: the folder that has the list's folder.
+        table_uri: the table.
+        version: its version.
         name: the name of the list's folder.
         numbers: the numbers of its files.
         size: the size of the list in bytes.
+        mark: what the local file system says about the file, besides its size; None elsewhere.
     """
 
     scratch: Scratch
+    table_uri: str
+    version: int
     name: str
     numbers: Numbers
     size: int
+    mark: object = None
     vectors: list[Bitmap | None] | None = None
     """The deletion vectors of the files, once they are known."""
 
@@ -70,6 +77,7 @@ class Carrier:
         self._names = [f"{self.name}/{LIST}", f"{self.name}/{DECOY}"]
         weakref.finalize(self, _discarded.put, (self.scratch, self._names)).atexit = False
         _all[id(self._names)] = (os.getpid(), self.scratch, self._names)
+        _by_folder[self.folder] = self
 
     @property
     def folder(self) -> str:
@@ -82,8 +90,8 @@ class Carrier:
         return self.scratch.place(self._names[0])
 
     def is_whole(self) -> bool:
-        """Whether the list is still in its folder, with its size."""
-        return self.scratch.has(self._names[0], self.size)
+        """Whether the list is still in its folder, as it was written. bayou replaces no list, so it was whole before, too."""
+        return self.scratch.has(self._names[0], self.size, self.mark)
 
     def side_file(self, kind: str, make: Callable[[], bytes]) -> str:
         """Return the place of another file about the same files, which is written on the first call.
@@ -122,9 +130,15 @@ def lists_are_whole(frame: DataFrame) -> bool:
     return True
 
 
+def carrier_in(folder: str) -> Carrier | None:
+    """Return the list that this process wrote into a folder, or None."""
+    return _by_folder.get(folder)
+
+
 _lock: Final = threading.Lock()
 _making: Final[dict[_Key, threading.Lock]] = {}
 _known: Final[weakref.WeakValueDictionary[_Key, Carrier]] = weakref.WeakValueDictionary()
+_by_folder: Final[weakref.WeakValueDictionary[str, Carrier]] = weakref.WeakValueDictionary()
 _of_snapshots: Final[weakref.WeakKeyDictionary[Snapshot, set[Carrier]]] = weakref.WeakKeyDictionary()
 _recent: Final[OrderedDict[_Key, Carrier]] = OrderedDict()
 _discarded: Final[SimpleQueue[tuple[Scratch, list[str]]]] = SimpleQueue()
@@ -168,9 +182,12 @@ def _written(scratch: Scratch, files: ListedFiles, positions: pa.Array | None) -
     count = files.count if positions is None else len(positions)
     numbers = Numbers.of(count)
     data = encoded_list(files, positions, numbers)
-    made = Carrier(scratch, f"{files.snapshot.version}-{secrets.token_hex(8)}", numbers, len(data))
-    scratch.put(f"{made.name}/{DECOY}", _DECOY_TEXT)  # before the list, so that no moment has neither
+    snapshot = files.snapshot
+    name = f"{snapshot.version}-{secrets.token_hex(8)}"
+    made = Carrier(scratch, snapshot.table_uri, snapshot.version, name, numbers, len(data))
+    scratch.put(f"{made.name}/{DECOY}", DECOY_TEXT)  # before the list, so that no moment has neither
     scratch.put(f"{made.name}/{LIST}", data)
+    made.mark = scratch.mark(f"{made.name}/{LIST}")
     return made
 
 
@@ -188,7 +205,6 @@ def _delete_all() -> None:
     for process, scratch, names in list(_all.values()):
         if process == os.getpid():  # a fork leaves the lists to the process that wrote them
             scratch.delete(*names)
-            scratch.close()
 
 
 atexit.register(_delete_all)

@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
-from pyspark.sql.types import ArrayType, StringType
+from pyspark.sql.types import ArrayType, IntegralType, StringType
 
 from bayou.errors import failed
+from bayou.plan.predicates.partition_values import to_arrow
 from bayou.spark.portable.scan.scratch import SETTING
 
 if TYPE_CHECKING:
@@ -46,11 +47,15 @@ class Constants:
     size: int = 0
 
     def texts(self, values: pa.Array, kind: SparkType) -> Column:
-        """Return a column of strings as Spark casts them to a type in this session. A value that cannot be cast is NULL.
+        """Return a column of partition values. An empty string is NULL, and so is one that is no value of the type.
 
         Args:
             values: a string for each file.
         """
+        values = pc.if_else(pc.equal(values, ""), None, values)
+        if isinstance(kind, IntegralType):
+            # Unlike the cast of a classic session, try_cast takes "7.0" for no integer.
+            return F.get(self._array(to_arrow(values, kind.typeName()).to_pylist(), kind.simpleString()), self.number)
         texts = self._array(values.to_pylist(), "string")
         return F.get(texts if isinstance(kind, StringType) else texts.try_cast(ArrayType(kind)), self.number)
 

@@ -10,6 +10,7 @@ Source: Spark's `FileStreamSinkLog`, `SinkFileStatus` and `MetadataLogFileIndex`
 
 from __future__ import annotations
 
+import json
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -31,7 +32,7 @@ LIST: Final = "_spark_metadata/0"
 _VERSION: Final = b"v1\n"
 _TIME_BITS: Final = 43
 """Times below 2**43 ms, in the year 2248, fit the timestamps of Python and pandas, which may show them."""
-_BLOCK_BYTES: Final = 1 << 27
+_CONSTANT: Final = f',"blockReplication":1,"blockSize":{1 << 27},"action":"add"}}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,18 @@ class Numbers:
         return F.when(known, number.cast("int")).otherwise(F.raise_error(F.lit(foreign)))
 
 
+def line(uri: str, size: int, time: int) -> str:
+    """Return the line of one file.
+
+    Args:
+        uri: the file, percent-encoded.
+        size: its size in bytes.
+        time: its modification time, in ms since the epoch.
+    """
+    path = json.dumps(uri, ensure_ascii=False)
+    return f'{{"path":{path},"size":{size},"isDir":false,"modificationTime":{time}{_CONSTANT}'
+
+
 def encoded_list(listed: ListedFiles, positions: pa.Array | None, numbers: Numbers) -> bytes:
     """Return the list of some files.
 
@@ -81,7 +94,6 @@ def encoded_list(listed: ListedFiles, positions: pa.Array | None, numbers: Numbe
     uris = uris.combine_chunks() if isinstance(uris, pa.ChunkedArray) else uris
     escaped = pc.replace_substring(pc.replace_substring(uris, "\\", "\\\\"), '"', '\\"')
     times = pa.array(range(numbers.first, numbers.first + files.num_rows), pa.int64())
-    constant = f',"blockReplication":1,"blockSize":{_BLOCK_BYTES},"action":"add"}}'
     lines = pc.binary_join_element_wise(
         '{"path":"',
         escaped,
@@ -89,7 +101,7 @@ def encoded_list(listed: ListedFiles, positions: pa.Array | None, numbers: Numbe
         files["size"].combine_chunks().cast(pa.string()),
         ',"isDir":false,"modificationTime":',
         times.cast(pa.string()),
-        constant,
+        _CONSTANT,
         "",
     )
     return _VERSION + "\n".join(lines.to_pylist()).encode()

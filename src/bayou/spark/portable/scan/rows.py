@@ -14,9 +14,12 @@ from bayou.errors import failed
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.scan.constants import Constants
+from bayou.spark.portable.scan.exact import unfiltered
 from bayou.spark.portable.scan.footers import FooterReader
+from bayou.spark.portable.scan.guards import BY_IDS, REWRITES, find_columns_by_ids, read_as_stored
 from bayou.spark.portable.scan.listed_files import ListedFiles
-from bayou.spark.portable.scan.sources import find_columns_by_ids, source_of
+from bayou.spark.portable.scan.session_settings import ScanSettings
+from bayou.spark.portable.scan.sources import source_of
 from bayou.spark.portable.scan.vectors import MOST_WORDS_IN_REQUEST, count_words, has_bit, with_bit
 from bayou.spark.scan.file_types import group_by_types, must_be_grouped
 from bayou.spark.scan.row_ids import BASE, BASE_VERSION, FILE, METADATA, RowIdColumns
@@ -32,12 +35,14 @@ from bayou.spark.types.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType as SparkType
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.portable.scan.sources import Source
+    from bayou.spark.portable.streams.rows import StreamedRows
 
 _METADATA: Final = "_metadata"
 _FACTS: Final = ("file_path", "file_name", "file_size", "file_block_start", "file_block_length")
@@ -55,9 +60,11 @@ def scan_frame(
     with_numbers: bool = False,
     with_metadata: bool = False,
     with_ids: bool = False,
+    rewrites: bool = False,
     constants: Mapping[str, pa.Array] | None = None,
     storage_options: Mapping[str, str] | None = None,
     files: ListedFiles | None = None,
+    exact: bool = False,
 ) -> DataFrame:
     """Return the rows of some files of a snapshot, without those in deletion vectors.
 
@@ -73,9 +80,11 @@ def scan_frame(
         with_metadata: whether to add `METADATA` with all fields of Spark's `_metadata`. Its `file_modification_time` is that of
             the log. Spark's own `_metadata` stays available too, but its `file_modification_time` is a number of the file.
         with_ids: whether to add the stored columns of row ids, their constants, and `METADATA`, for `RowIdColumns.known`.
+        rewrites: whether the rows are written again, or a check depends on them, so that no setting changes their values.
         constants: further columns by their names: an int32 or int64 for each of the files, in the order of `positions`.
         storage_options: credentials for this process to read deletion vectors and footers. They are not sent to Spark.
         files: other files to read instead of the snapshot's. Positions are then those in this list. They have no partition values.
+        exact: whether to keep filters from the reader that Parquet evaluates differently from Spark.
 
     Raises:
         SessionError: client and server share no folder and the files are too many; or a setting makes Spark ignore lists.
@@ -87,8 +96,9 @@ def scan_frame(
     ids = RowIdColumns.of(snapshot) if with_ids else None
     chosen = None if positions is None else positions.cast(pa.int64())
     of_files = {name: _by_file(listed, chosen, values) for name, values in (constants or {}).items()}
-    scan = _Scan(spark, snapshot, listed, wanted, with_numbers, with_metadata, ids, of_files, dict(storage_options or {}))
-    scan.check_names()
+    settings, options = ScanSettings.of(spark), dict(storage_options or {})
+    scan = _Scan(spark, snapshot, listed, wanted, with_numbers, with_metadata, ids, of_files, settings, rewrites, options, exact)
+    scan.check_names(chosen)
     # Asking for the version is a request to the server, so it comes last.
     if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
         return scan.by_stored_types(chosen)
@@ -116,6 +126,23 @@ def _version(spark: SparkSession) -> tuple[int, int]:
     return int(major), int(minor)
 
 
+def stream_frame(streamed: StreamedRows) -> DataFrame:
+    """Return the rows of a stream from a table, with the table's columns. See `scan_frame`.
+
+    Raises:
+        UnsupportedFeatureError: a column has the name of an auxiliary column, or Spark cannot read older types of a column.
+    """
+    snapshot, spark = streamed.snapshot, streamed.spark
+    wanted = list(snapshot.schema.fields)
+    scan = _Scan(spark, snapshot, ListedFiles(snapshot), wanted, False, False, None, {}, {})
+    scan.check_names()
+    if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
+        raise failed(
+            "DELTA_OPERATION_NOT_ALLOWED/connect-stream", at=snapshot, what="A table with widened types", features=("typeWidening",)
+        )
+    return scan.of_stream(streamed)
+
+
 @dataclass(frozen=True)
 class _Scan:
     spark: SparkSession
@@ -126,37 +153,60 @@ class _Scan:
     with_metadata: bool
     ids: RowIdColumns | None
     constants: Mapping[str, pa.Array]
+    settings: ScanSettings
+    rewrites: bool
     storage_options: Mapping[str, str] = field(repr=False)
+    exact: bool = False
     stored: Mapping[str, StructField] | None = None
     """The columns as the files hold them, by physical name; None if they hold the table's types."""
 
     def frame(self, positions: pa.Array | None) -> DataFrame:
-        source = source_of(self.spark, self.files, positions, self.storage_options)
+        source = source_of(self.spark, self.files, positions, self.storage_options, self.settings)
+        marks = {}
         if self._by_id:
             find_columns_by_ids(self.spark)
-        rows = source.read(spark_schema(self._read_fields()))
+            marks[BY_IDS] = "true"
+        if self.rewrites:
+            read_as_stored(self.spark)
+            marks[REWRITES] = "true"
+        rows = source.read(spark_schema(self._read_fields()), marks)
         metadata = self._metadata_name()
         number, row = source.number(metadata), F.col(f"{metadata}.row_index")
         constants = Constants(self.snapshot, number)
         # Also a query that needs no constant of its files must fail for a file of another list.
         known = number >= F.lit(0) if source.chosen is None else constants.is_among(source.chosen, self.files.count)
+        known = known & self.settings.condition()
         condition = known
         vectors = source.vectors(self.storage_options)
         in_request = count_words(vectors) <= MOST_WORDS_IN_REQUEST
         if vectors and in_request:
             condition = known & has_bit(constants, vectors, row, wanted=False)
         rows = rows.where(condition)
-        projection = [*self._columns(source, constants), *self._auxiliary(source, constants, metadata)]
+
+        def partition(name: str, kind: SparkType) -> Column:
+            values = self.snapshot.partition_texts()[name].combine_chunks()
+            return constants.texts(values if source.listed is None else values.take(source.listed), kind)
+
+        projection = [*self._columns(partition), *self._auxiliary(source, constants, metadata)]
         if not vectors or in_request:
             return rows.select(*projection)
         rows = rows.select(*projection, number.alias(_NUMBER), row.alias(_ROW))
         return with_bit(rows, source.blocks(vectors), F.col(_NUMBER), F.col(_ROW), wanted=False).drop(_NUMBER, _ROW)
 
+    def of_stream(self, streamed: StreamedRows) -> DataFrame:
+        """Return the rows of a stream."""
+        if self._by_id:
+            find_columns_by_ids(self.spark)
+        rows = streamed.read(spark_schema(self._read_fields()))
+        metadata = self._metadata_name()
+        rows = rows.where(streamed.condition(metadata))
+        return rows.select(*self._columns(lambda name, _: streamed.partition(name, metadata)))
+
     def by_stored_types(self, positions: pa.Array | None) -> DataFrame:
         """Return the union of a scan for each group of files with the same types, each cast to the table's types."""
         everything = pa.array(np.arange(self.files.count)) if positions is None else positions
         files = self.files.facts(["path", "size"])
-        fields = stored_fields(self._physical(f) for f in self.wanted if f.name not in self.snapshot.partition_columns)
+        fields = self._stored_fields()
         footers = FooterReader(self.snapshot, self.storage_options)
         groups = group_by_types(files, self.snapshot.table_uri, everything, fields, footers) or [(everything, tuple(fields))]
         frames = [replace(self, stored={f.name: f for f in stored}).frame(chosen) for chosen, stored in groups]
@@ -165,8 +215,8 @@ class _Scan:
             rows = rows.union(each)
         return rows
 
-    def check_names(self) -> None:
-        """Raise UnsupportedFeatureError if a column has the name of an auxiliary one."""
+    def check_names(self, positions: pa.Array | None) -> None:
+        """Raise UnsupportedFeatureError if a column has the name of an auxiliary one, and SessionError if Spark cannot find one."""
         taken = {FILE, METADATA, BASE, BASE_VERSION, _NUMBER, _ROW}
         for each in self.snapshot.schema.fields:
             if not taken.isdisjoint((each.name.lower(), each.physical_name.lower())):
@@ -177,6 +227,13 @@ class _Scan:
                     physical_name=each.physical_name,
                     features=(f"columns that are called {each.physical_name}",),
                 )
+
+        if not self._by_id:
+            footers = FooterReader(self.snapshot, self.storage_options)
+            self.settings.check_names(self.files, positions, self._stored_fields(), footers)
+
+    def _stored_fields(self) -> list[StructField]:
+        return stored_fields(self._physical(f) for f in self.wanted if f.name not in self.snapshot.partition_columns)
 
     @property
     def _by_id(self) -> bool:
@@ -206,19 +263,23 @@ class _Scan:
             name = f"_{name}"
         return name
 
-    def _columns(self, source: Source, constants: Constants) -> list[Column]:
+    def _columns(self, constant: Callable[[str, SparkType], Column]) -> list[Column]:
+        """Return the table's columns.
+
+        Args:
+            constant: returns the value of a partition column, by its physical name and type.
+        """
         partitions = set(self.snapshot.partition_columns)
         found = []
         for each in self.wanted:
             physical = self._physical(each)
             if each.name in partitions:
-                values = self.snapshot.partition_texts()[physical.name].combine_chunks()
-                values = values if source.listed is None else values.take(source.listed)
                 shown = readable_schema(StructType((each,))).fields[0].metadata
-                column = constants.texts(values, spark_data_type(StructField(physical.name, each.type)))
+                column = constant(physical.name, spark_data_type(StructField(physical.name, each.type)))
                 found.append(column.alias(each.name, metadata=dict(shown)) if shown else column.alias(each.name))
             else:
-                found.append(self._expression(each, physical).alias(each.name))
+                column = self._expression(each, physical)
+                found.append((unfiltered(column, each.type) if self.exact else column).alias(each.name))
         return found
 
     def _expression(self, wanted: StructField, physical: StructField) -> Column:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find a folder that this process can write to and that the session's server reads: the place for lists of files.
 
-Lists hold paths, sizes and numbers of files, and no credentials. A folder that this process creates is only for it, and is deleted
-at its end.
+Lists hold paths, sizes and numbers of files, and no credentials. Each process has a folder of its own in the place that is found. It
+is deleted at the end of the process, or by the next client if the process was killed (see `owners.py`).
 
 - If `spark.bayou.scratch` is set, that folder is used, and no other one.
 - A table on a local file system first tries the temporary folder of this machine, so that reading a table creates nothing in its
@@ -19,6 +19,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -30,6 +31,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from bayou.errors import DeltaError, failed
+from bayou.spark.portable.scan.owners import PREFIX, delete_orphans, disown, own
 from bayou.storage import open_store, qualify
 
 if TYPE_CHECKING:
@@ -45,7 +47,10 @@ SETTING: Final = "spark.bayou.scratch"
 IN_TABLE: Final = "_bayou_scratch"
 """The folder for lists of files in a table's folder."""
 
+_OF_PATTERNS: Final = re.compile(r"[{}\[\]*?\\]")
+"""Spark's file streams read no list in a folder whose path has one of these."""
 _lock: Final = threading.Lock()
+_claimed: Final[dict[str, tuple[int, Scratch]]] = {}
 _reached: Final[WeakKeyDictionary[SparkSession, dict[str, bool]]] = WeakKeyDictionary()
 
 
@@ -75,26 +80,46 @@ class Scratch:
         """
         self.store.put(self.prefix + name, data)
 
-    def has(self, name: str, size: int) -> bool:
-        """Whether a file exists and has a size in bytes."""
+    @property
+    def is_local(self) -> bool:
+        """Whether the folder is on a local file system."""
+        return self.store.local_path("x") is not None
+
+    def has(self, name: str, size: int, mark: object = None) -> bool:
+        """Whether a file exists and has a size in bytes, and a mark if one is given."""
         try:
+            if mark is not None:
+                return self.mark(name) == mark
             return self.store.size(self.prefix + name) == size
         except (DeltaError, OSError):
             return False
+
+    def mark(self, name: str) -> object:
+        """Return what differs between a file on a local disk and any file that replaces it. None in other stores."""
+        path = self.store.local_path(self.prefix + name)
+        if path is None:
+            return None
+        found = os.stat(path)  # noqa: PTH116  (saves a Path object)
+        return found.st_size, found.st_mtime_ns, found.st_ino
 
     def delete(self, *names: str) -> None:
         """Delete files, and on the local disk the folders that they leave empty. Ignore errors: others may have deleted them."""
         for name in names:
             with contextlib.suppress(DeltaError, OSError):
                 self.store.delete(self.prefix + name)
-            self._remove_empty(name, name.count("/"))
+            self.remove_empty(name, name.count("/"))
 
     def close(self) -> None:
         """Remove the folder itself from a table on the local disk if it is empty."""
         if self.prefix:
-            self._remove_empty("x", 2)
+            self.remove_empty("x", self.prefix.count("/"))
 
-    def _remove_empty(self, name: str, levels: int) -> None:
+    def remove_empty(self, name: str, levels: int) -> None:
+        """Delete the folders above a file that are empty, on the local disk.
+
+        Args:
+            levels: how many of them at most.
+        """
         path = self.store.local_path(self.prefix + name)
         if path is not None:
             with contextlib.suppress(OSError):  # not empty
@@ -102,30 +127,67 @@ class Scratch:
                     folder.rmdir()
 
 
-def scratch_of(spark: SparkSession, snapshot: Snapshot, storage_options: Mapping[str, str] | None = None) -> Scratch | None:
+def scratch_of(
+    spark: SparkSession, snapshot: Snapshot, storage_options: Mapping[str, str] | None = None, given: str = ""
+) -> Scratch | None:
     """Return a folder for the lists of a table's files; None if client and server share none.
 
     The first call for a folder runs one query, later calls on the same session run none.
 
     Args:
         storage_options: credentials for the folder of `spark.bayou.scratch`.
+        given: that folder, or an empty string.
 
     Raises:
         SessionError: the folder of `spark.bayou.scratch` cannot be used.
     """
-    given = spark.conf.get(SETTING, "")
     if given:
-        place = qualify(given)
-        scratch = Scratch(place.uri, open_store(place, storage_options))
+        place, name = qualify(given), _process_name(os.getpid())
+        scratch = Scratch(f"{place.uri.rstrip('/')}/{name}", open_store(place, storage_options), f"{name}/")
         if not _is_shared(spark, scratch):
             raise failed("scratch-not-shared", folder=place.uri, setting=SETTING)
         return scratch
     return next((found for found in _candidates(snapshot) if _is_shared(spark, found)), None)
 
 
+def lasting_scratch_of(
+    spark: SparkSession, snapshot: Snapshot, checkpoint: str | None, storage_options: Mapping[str, str] | None = None
+) -> Scratch | None:
+    """Return a folder for a stream, which outlives this process; None if client and server share none.
+
+    If `spark.bayou.scratch` is not set, `_bayou_scratch` in the table's folder is tried, and then that in the query's checkpoint.
+
+    Args:
+        checkpoint: the query's checkpoint, or None.
+        storage_options: credentials for the folder of `spark.bayou.scratch`, and for the checkpoint.
+
+    Raises:
+        SessionError: the folder of `spark.bayou.scratch` cannot be used.
+    """
+    if spark.conf.get(SETTING, ""):
+        return scratch_of(spark, snapshot, storage_options)
+    candidates = [Scratch(f"{snapshot.table_uri.rstrip('/')}/{IN_TABLE}", snapshot.source.store, f"{IN_TABLE}/")]
+    with contextlib.suppress(DeltaError, OSError):  # this process has no access to the checkpoint
+        if checkpoint is not None:
+            place = qualify(checkpoint)
+            candidates.append(Scratch(f"{place.uri.rstrip('/')}/{IN_TABLE}", open_store(place, storage_options), f"{IN_TABLE}/"))
+    usable = (each for each in candidates if _OF_PATTERNS.search(each.uri) is None)
+    return next((found for found in usable if _is_shared(spark, found)), None)
+
+
+def scratch_at(spark: SparkSession, uri: str, storage_options: Mapping[str, str] | None = None) -> Scratch | None:
+    """Return a folder that another process chose; None if client and server do not share it."""
+    try:
+        found = Scratch(uri, open_store(qualify(uri), storage_options))
+    except (DeltaError, OSError):
+        return None
+    return found if _is_shared(spark, found) else None
+
+
 def _candidates(snapshot: Snapshot) -> Iterator[Scratch]:
     uri = snapshot.table_uri.rstrip("/")
-    in_table = Scratch(f"{uri}/{IN_TABLE}/{_process_name()}", snapshot.source.store, f"{IN_TABLE}/{_process_name()}/")
+    folder_in_table = f"{IN_TABLE}/{_process_name(os.getpid())}"
+    in_table = Scratch(f"{uri}/{folder_in_table}", snapshot.source.store, f"{folder_in_table}/")
     is_local = snapshot.source.store.local_path("x") is not None
     for is_temporary in (is_local, not is_local):
         if not is_temporary:
@@ -143,7 +205,36 @@ def _is_shared(spark: SparkSession, scratch: Scratch) -> bool:
         known = _reached.setdefault(spark, {})
         if scratch.uri not in known:
             known[scratch.uri] = _reads_back(spark, scratch)
+            if known[scratch.uri]:
+                _claim(scratch)
         return known[scratch.uri]
+
+
+def _claim(scratch: Scratch) -> None:
+    """Mark a folder as this process's, and delete those of processes that are gone."""
+    if _claimed.setdefault(scratch.uri, (os.getpid(), scratch))[0] != os.getpid():
+        return
+    with contextlib.suppress(DeltaError, OSError):  # a place that was written to a moment ago
+        own(scratch.store, scratch.prefix)
+    folder, _, name = scratch.prefix.rstrip("/").rpartition("/")
+    parent = f"{folder}/" if folder else ""
+    if scratch.prefix:
+        delete_orphans(scratch.store, parent, name)
+        return
+    above, _, name = scratch.uri.rpartition("/")
+    delete_orphans(open_store(qualify(above)), "", name)
+
+
+def _release_all() -> None:
+    for process, scratch in list(_claimed.values()):
+        if process != os.getpid():  # a fork leaves the folders to the process that made them
+            continue
+        disown(scratch.store, scratch.prefix)
+        if scratch.prefix:
+            scratch.remove_empty("x", 2 if scratch.prefix.startswith(f"{IN_TABLE}/") else 1)
+
+
+atexit.register(_release_all)
 
 
 def _reads_back(spark: SparkSession, scratch: Scratch) -> bool:
@@ -162,15 +253,15 @@ def _reads_back(spark: SparkSession, scratch: Scratch) -> bool:
 
 
 @cache
-def _process_name() -> str:
-    return f"{os.getpid()}-{secrets.token_hex(6)}"
+def _process_name(process: int) -> str:
+    return f"{PREFIX}{process}-{secrets.token_hex(6)}"
 
 
 @cache
 def _temporary_folder(process: int) -> str | None:
     """Return a folder of this process that other users cannot read; None if none can be created."""
     try:
-        folder = tempfile.mkdtemp(prefix="bayou-scratch-")
+        folder = tempfile.mkdtemp(prefix=PREFIX)
     except OSError:
         return None
     atexit.register(_delete_folder, folder, process)

@@ -15,6 +15,7 @@ from bayou.errors import failed
 from bayou.log.actions.keys import hadoop_uris
 from bayou.protocol.actions.paths import to_uri
 from bayou.spark.portable.scan.carrier import carrier
+from bayou.spark.portable.scan.guards import guard_lists
 from bayou.spark.portable.scan.scratch import SETTING, scratch_of
 from bayou.spark.portable.scan.vectors import BLOCKS, block_file, block_table
 
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
     from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.spark.portable.scan.carrier import Carrier
     from bayou.spark.portable.scan.listed_files import ListedFiles
+    from bayou.spark.portable.scan.session_settings import ScanSettings
 
 MOST_PATHS: Final = 1000
 """The most files of a scan without a list. Spark looks at each path whenever it analyses the query."""
-_IGNORES_LISTS: Final = "spark.sql.streaming.fileStreamSink.ignoreMetadata"
 _OF_PATTERNS: Final = re.compile(r"[{}\[\]*?\\]")
 _METADATA_FIELDS: Final = StructType(
     [
@@ -50,21 +51,6 @@ OPTIONS: Final = {
     "int96RebaseMode": "CORRECTED",
 }
 """Options of every scan, whatever the session's settings are: no file is ignored, and old dates are read as they are."""
-FIELD_IDS: Final = {
-    "spark.sql.parquet.fieldId.read.enabled": "true",
-    "spark.sql.parquet.fieldId.read.ignoreMissing": "true",
-}
-"""Settings of a session whose scans find columns by Parquet field ids. Spark reads them from no option."""
-
-
-def find_columns_by_ids(spark: SparkSession) -> None:
-    """Make the session match columns by Parquet field ids, in reads whose schema has them.
-
-    The settings stay, because a Spark Connect session uses them when a query runs. They have no effect on schemas without ids.
-    """
-    for name, value in FIELD_IDS.items():
-        if spark.conf.get(name, "false") != value:
-            spark.conf.set(name, value)
 
 
 class Source(Protocol):
@@ -78,8 +64,12 @@ class Source(Protocol):
     listed: pa.Array | None
     chosen: pa.Array | None
 
-    def read(self, schema: StructType) -> DataFrame:
-        """Return the rows of the listed files."""
+    def read(self, schema: StructType, options: Mapping[str, str]) -> DataFrame:
+        """Return the rows of the listed files.
+
+        Args:
+            options: further options of Spark's reader.
+        """
         ...
 
     def number(self, metadata: str) -> Column:
@@ -96,7 +86,11 @@ class Source(Protocol):
 
 
 def source_of(
-    spark: SparkSession, files: ListedFiles, positions: pa.Array | None, storage_options: Mapping[str, str] | None
+    spark: SparkSession,
+    files: ListedFiles,
+    positions: pa.Array | None,
+    storage_options: Mapping[str, str] | None,
+    settings: ScanSettings,
 ) -> Source:
     """Return how Spark gets some files of a table.
 
@@ -107,10 +101,9 @@ def source_of(
             makes Spark ignore lists.
     """
     snapshot = files.snapshot
-    if str(spark.conf.get(_IGNORES_LISTS, "false")).lower() == "true":
-        raise failed("file-lists-ignored", at=snapshot, setting=_IGNORES_LISTS)
+    settings.check_lists(snapshot)
     count = files.count
-    scratch = scratch_of(spark, snapshot, storage_options)
+    scratch = scratch_of(spark, snapshot, storage_options, settings.scratch)
     if scratch is None:
         return _Paths(spark, files, positions)
     if positions is None:
@@ -133,8 +126,9 @@ class _Listed:
     listed: pa.Array | None
     chosen: pa.Array | None = None
 
-    def read(self, schema: StructType) -> DataFrame:
-        frame = self.spark.read.schema(schema).options(**OPTIONS).parquet(self.carrier.folder)
+    def read(self, schema: StructType, options: Mapping[str, str]) -> DataFrame:
+        guard_lists(self.spark)
+        frame = self.spark.read.schema(schema).options(**OPTIONS, **options).parquet(self.carrier.folder)
         self.carrier.keep_with(frame)
         # If only the list is gone, and not its folder, Spark finds no files. Therefore each analysis looks at the list, too. The
         # join has no effect, and the optimizer removes it. It keeps `_metadata`, which a union or a subquery would not.
@@ -167,7 +161,7 @@ class _Paths:
     listed: pa.Array | None
     chosen: pa.Array | None = field(default=None, init=False)
 
-    def read(self, schema: StructType) -> DataFrame:
+    def read(self, schema: StructType, options: Mapping[str, str]) -> DataFrame:
         files = self.files.facts(["path"])
         files = files if self.listed is None else files.take(self.listed)
         if files.num_rows > MOST_PATHS:
@@ -175,7 +169,7 @@ class _Paths:
         uris: list[str] = hadoop_uris(files["path"], self.files.snapshot.table_uri).to_pylist()
         paths = [literal(to_uri(path, self.files.snapshot.table_uri)) for path in files["path"].to_pylist()]
         if paths:
-            frame = self.spark.read.schema(schema).options(**OPTIONS).parquet(*paths)
+            frame = self.spark.read.schema(schema).options(**OPTIONS, **options).parquet(*paths)
         else:
             frame = self.spark.createDataFrame([], StructType([*schema.fields]).add("_metadata", _METADATA_FIELDS))
         table = pa.table({_PATH: pa.array(uris, pa.string()), _NUMBER: pa.array(range(len(uris)), pa.int32())})

@@ -73,9 +73,18 @@ def has_bit(constants: Constants, vectors: Sequence[Bitmap | None], row: Column,
         row: the row's number in its file.
         wanted: False for the rows that are not in the vector, such as those that are not deleted.
     """
-    words = constants.arrays([[] if each is None else _words(rows_of(each)).tolist() for each in vectors])
+    return bit_at(constants.arrays(words_of(vectors)), row) == F.lit(int(wanted))
+
+
+def words_of(vectors: Sequence[Bitmap | None]) -> list[list[int]]:
+    """Return the bits of each vector in words, which are an argument of `bit_at`."""
+    return [[] if each is None else _words(rows_of(each)).tolist() for each in vectors]
+
+
+def bit_at(words: Column, row: Column) -> Column:
+    """Return 1 for a row that is in the words of its file, otherwise 0."""
     word = F.get(words, F.shiftright(row, _WORD_BITS).cast("int"))
-    return F.coalesce(F.getbit(word, _bit(row)), F.lit(0)) == F.lit(int(wanted))
+    return F.coalesce(F.getbit(word, _bit(row)), F.lit(0))
 
 
 def with_bit(rows: DataFrame, blocks: DataFrame, number: Column, row: Column, *, wanted: bool) -> DataFrame:

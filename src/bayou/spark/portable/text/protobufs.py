@@ -71,6 +71,7 @@ _SINGLES: Final = {
     "+": "positive",
     "~": "~",
 }
+_USERS: Final = "function of the user"
 _TRY: Final = 3
 """The number of TRY among the modes of a cast."""
 _PLAIN: Final = frozenset({"boolean", "byte", "short", "integer", "long", "float", "double", "string"})
@@ -215,6 +216,14 @@ class _Messages:
         """Convert an argument with a name."""
         return Named(self.tree(argument.value), (argument.key,), is_argument=True)
 
+    def user_function(self, function: Any) -> Expression:
+        """Convert a call of a function that the message contains. Its name is not that of a function of Spark."""
+        if not function.deterministic:
+            return Opaque("function that is not deterministic")
+        return Call(
+            (function.function_name or "lambda", _USERS), self._all(function.arguments), getattr(function, "is_distinct", False)
+        )
+
     def subquery(self, _subquery: Any) -> Expression:
         """Convert a subquery, which has no text."""
         return Subquery("")
@@ -281,4 +290,5 @@ _KINDS: Final[dict[str, Callable[[_Messages, Any], Expression]]] = {
     "call_function": _Messages.named_call,
     "named_argument_expression": _Messages.argument,
     "subquery_expression": _Messages.subquery,
+    "common_inline_user_defined_function": _Messages.user_function,
 }

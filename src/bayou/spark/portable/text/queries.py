@@ -80,8 +80,9 @@ class TableReference:
     @property
     def path(self) -> str | None:
         """The path in a name such as delta.`/path`, which a version or a time may end; None for other names."""
-        is_path = len(self.parts) == len(("delta", "path")) and self.parts[0].lower() == "delta"
-        return self.parts[1] if is_path else None
+        parts = self.parts[1:] if self.parts[:1] and self.parts[0].lower() == "spark_catalog" else self.parts
+        is_path = len(parts) == len(("delta", "path")) and parts[0].lower() == "delta"
+        return parts[1] if is_path else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +309,8 @@ class QueryReader(ExpressionReader):
         if kind.endswith("VERSION"):
             if self.is_string():
                 self.string()
+            elif self.take(":"):  # a parameter
+                self.part()
             else:
                 self.next_word()
             return TimeTravel("version", self.part_of(start))

@@ -7,7 +7,7 @@ Conditions, values and queries stay text, of which only the ends are found. Sour
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 from typing import Literal as OneOf
 
@@ -105,6 +105,7 @@ class Insert:
         replace_on: the condition of REPLACE ON.
         replace_using: the columns of REPLACE USING.
         query_alias: the alias of the query of a REPLACE ON, whose parentheses are not part of `query`.
+        with_schema_evolution: whether it says WITH SCHEMA EVOLUTION.
     """
 
     table: TableReference
@@ -120,6 +121,7 @@ class Insert:
     replace_using: tuple[str, ...] = ()
     query_alias: str | None = None
     with_clause: Part | None = None
+    with_schema_evolution: bool = False
 
 
 RowChange: TypeAlias = Delete | Update | Merge | Insert
@@ -168,11 +170,13 @@ class _StatementReader(QueryReader):
             return Update(table, alias, self._assignments("WHERE"), self._where(), clause)
         if self.take("MERGE"):
             return self._merge(clause)
-        if self.next_is("INSERT") and self.said(1) in ("INTO", "OVERWRITE"):
+        if self.next_is("INSERT", "INTO") or self.next_is("INSERT", "OVERWRITE") or self.next_is("INSERT", "WITH"):
             self.at += 1
+            evolves = self.take("WITH", "SCHEMA", "EVOLUTION")
             is_overwrite = self.take_one("INTO", "OVERWRITE") == "OVERWRITE"
             is_directory = self.next_is("DIRECTORY") or self.next_is("LOCAL", "DIRECTORY")
-            return None if is_overwrite and is_directory else self._insert(clause, is_overwrite=is_overwrite)
+            found = None if is_overwrite and is_directory else self._insert(clause, is_overwrite=is_overwrite)
+            return None if found is None else replace(found, with_schema_evolution=evolves)
         return None
 
     def _target(self) -> TableReference:

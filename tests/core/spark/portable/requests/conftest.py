@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -41,6 +42,9 @@ class FixedAnswers:
 
     def command(self, command):
         return self._answer("command", command)
+
+    def starting(self, start):  # noqa: ARG002  (no streams)
+        return nullcontext()
 
 
 @pytest.fixture

@@ -114,6 +114,10 @@ def test_the_source_of_a_merge_may_be_a_table():
             {"alias": "x", "replace_on": "x.a = s.a", "query": "with s as (select 1) table s"},
         ),
         ("insert into t replace using (a, b) values (1, 2)", {"replace_using": ("a", "b"), "query": "values (1, 2)"}),
+        (
+            "insert with schema evolution into t by name select 1 a",
+            {"with_schema_evolution": True, "by_name": True, "query": "select 1 a"},
+        ),
         ("with s as (select 1) insert into t table s", {"with_clause": "with s as (select 1)", "query": "table s"}),
     ],
 )
@@ -127,6 +131,7 @@ def test_an_insert_is_read(text, facts):
         "by_name": False,
         "columns": (),
         "replace_using": (),
+        "with_schema_evolution": False,
     }
     values = {name: getattr(found, name) for name in Insert.__slots__ if name != "table"}
     assert {name: each.text if isinstance(each, Part) else each for name, each in values.items()} == {

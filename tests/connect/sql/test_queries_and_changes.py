@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import AnalysisException
 
 import bayou
-from bayou.errors import UnsupportedFeatureError
 
 
 @pytest.fixture
@@ -36,11 +36,33 @@ def test_a_query_follows_the_table_and_travels_in_time(spark, path):
     assert ids(spark.sql(f"select * from delta.`{path}@v0` t where t.id = 1")) == [1]
 
 
-@pytest.mark.parametrize("start", ["create temp view of_sql as", "create view of_sql as", "cache table of_sql as"])
-def test_a_query_that_spark_keeps_as_text_is_refused(spark, path, start):
+def test_a_query_that_spark_keeps_as_text_is_refused(spark, path):
     with pytest.raises(bayou.errors.UnsupportedFeatureError, match="keeps the text of its query"):
-        spark.sql(f"{start} select * from delta.`{path}`")
+        spark.sql(f"create view of_sql as select * from delta.`{path}`")
     assert not spark.catalog.tableExists("of_sql")
+
+
+def test_temporary_views_follow_their_tables(spark, path):
+    spark.sql(f"create temp view of_sql (number comment 'n', text) as select * from delta.`{path}` where id > :least", {"least": 2})
+    with pytest.raises(AnalysisException, match="ALREADY_EXISTS"):
+        spark.sql(f"create temporary view of_sql as select * from delta.`{path}`")
+    assert spark.sql("select number from of_sql order by 1").collect() == [(3,), (4,)]
+    assert spark.table("of_sql").schema["number"].metadata == {"comment": "n"}
+    spark.sql(f"insert into delta.`{path}` values (5, 'five')")
+    assert spark.sql("select max(number) from of_sql").collect() == [(5,)]
+    spark.sql(f"create or replace temp view of_sql as with t as (select * from delta.`{path}`) select id from t where id = 0")
+    assert ids(spark.table("of_sql")) == [0]
+    spark.sql("drop view of_sql")
+    assert not spark.catalog.tableExists("of_sql")
+
+
+def test_a_cached_query_has_a_name(spark, path):
+    spark.sql(f"cache table cached_sql as select id from delta.`{path}` where id > 2")
+    assert ids(spark.table("cached_sql")) == [3, 4]
+    spark.sql(f"insert into delta.`{path}` values (5, 'five')")
+    assert ids(spark.table("cached_sql")) == [3, 4, 5]
+    spark.sql("uncache table cached_sql")
+    spark.sql("drop view cached_sql")
 
 
 def test_inserts(spark, path):
@@ -110,11 +132,3 @@ def test_statements_of_delta_lake(spark, path):
     spark.sql(f"restore table delta.`{path}` to version as of 0")
     assert ids(spark.read.format("delta").load(path)) == list(range(5))
     assert spark.sql(f"vacuum delta.`{path}` dry run").count() >= 0
-
-
-@pytest.mark.parametrize(
-    "statement", ["alter table {t} add columns (x int)", "truncate table {t}", "create table if not exists {t} (id int)"]
-)
-def test_statements_that_only_a_classic_session_runs_are_refused(spark, path, statement):
-    with pytest.raises(UnsupportedFeatureError, match="by path in SQL is not possible on a Spark Connect session"):
-        spark.sql(statement.format(t=f"delta.`{path}`"))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run CACHE TABLE, UNCACHE TABLE and REFRESH TABLE on Delta tables by path."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Final, cast
+from weakref import WeakKeyDictionary
+
+from pyspark import StorageLevel
+
+from bayou.errors import failed
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.spark.session.application import Application
+
+_cached: Final[WeakKeyDictionary[Any, dict[str, DataFrame]]] = WeakKeyDictionary()
+"""The tables that each client cached, by their URIs."""
+_lock: Final = threading.Lock()
+
+
+def cache_table(spark: SparkSession, path: str, *, is_lazy: bool, level: str | None) -> None:
+    """Let the server keep the rows of a table. Caching it again does nothing.
+
+    Args:
+        path: the table's path.
+        is_lazy: whether the server reads the rows only when a query needs them.
+        level: the name of the storage level; None for Spark's default.
+
+    Raises:
+        InvalidOptionError: the storage level is unknown.
+    """
+    frame = spark.read.table(f"delta.{quoted_name(path)}")
+    of_level = storage_level(level)
+    with _lock:
+        tables = _cached.setdefault(_client(spark), {})
+        if tables.setdefault(qualify(path).uri, frame) is not frame:
+            return
+    frame.persist(*([] if of_level is None else [of_level]))
+    if not is_lazy:
+        frame.count()
+
+
+def uncache_table(application: Application, spark: SparkSession, path: str) -> None:
+    """Let the server drop the rows of a table. Without cached rows it does nothing.
+
+    Raises:
+        PathNotFoundError, TableNotFoundError: the table does not exist.
+    """
+    uri = qualify(path).uri
+    application.logs.get(uri, {}).version()
+    with _lock:
+        frame = _cached.get(_client(spark), {}).pop(uri, None)
+    if frame is not None:
+        frame.unpersist()
+
+
+def refresh_table(application: Application, spark: SparkSession, path: str) -> None:
+    """Cache what is cached of a table again, if the table has a new version.
+
+    Raises:
+        PathNotFoundError, TableNotFoundError: the table does not exist.
+    """
+    log = application.logs.get(qualify(path).uri, {})
+    log.update()
+    application.backend.refresh_caches(spark, log, {})
+
+
+def storage_level(name: str | None) -> StorageLevel | None:
+    """Return a storage level of PySpark by its name, None for None. Raise InvalidOptionError if it does not exist."""
+    level = None if name is None else getattr(StorageLevel, name.upper(), None)
+    if name is not None and not isinstance(level, StorageLevel):
+        raise failed("DELTA_ILLEGAL_OPTION/storage-level", option="storageLevel", given=name)
+    return level
+
+
+def _client(spark: SparkSession) -> Any:
+    return cast("Any", spark).client

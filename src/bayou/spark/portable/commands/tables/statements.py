@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run the statements that create, alter and describe tables, for tables by path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import failed
+from bayou.protocol.types.sql_text import column_sql
+from bayou.spark.alter.truncate import truncate
+from bayou.spark.portable.commands.tables.alterations import altered, commented
+from bayou.spark.portable.commands.tables.caches import cache_table, refresh_table, uncache_table
+from bayou.spark.portable.commands.tables.creations import created, created_like
+from bayou.spark.portable.commands.tables.descriptions import described
+from bayou.spark.portable.requests.answers import CommandAnswer
+from bayou.spark.portable.text.literals import Dialect
+from bayou.spark.portable.text.tables.alterations import Alter, CommentOnColumn
+from bayou.spark.portable.text.tables.creations import Create, CreateLike
+from bayou.spark.portable.text.tables.descriptions import Cache, Refresh, Refused, Truncate, Uncache
+from bayou.spark.portable.text.tables.statements import table_statement
+from bayou.spark.read.request import is_table
+from bayou.spark.read.session_table import SessionTable
+from bayou.spark.table.refused_commands import refused_command, refused_on_path, refuses
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.spark.portable.text.queries import TableReference
+    from bayou.spark.portable.text.tables.descriptions import Description
+    from bayou.spark.portable.text.tables.statements import TableStatement
+    from bayou.spark.session.application import Application
+
+_DONE: Final = CommandAnswer()
+_COMMANDS: Final = {
+    "ANALYZE TABLE": "AnalyzeTableCommand",
+    "DROP TABLE": "DropTableCommand",
+    "LOAD DATA": "LoadDataCommand",
+    "MSCK REPAIR TABLE": "RepairTableCommand",
+}
+"""Spark's classes of commands that are refused."""
+_DELTA: Final = "delta"
+
+
+def run_table_statement(
+    application: Application, spark: SparkSession, text: str, query: Callable[[str], DataFrame]
+) -> CommandAnswer | None:
+    """Run a statement about a table; None if it is another one, or is about a table that is not a Delta table.
+
+    Args:
+        text: the statement, without parameters.
+        query: returns the rows of a query in the statement, given its text.
+
+    Raises:
+        UnreadableTextError: the statement is invalid, or bayou cannot read it.
+    """
+    statement = table_statement(text)
+    if statement is None or not _is_about_delta(statement):
+        return None
+    dialect = Dialect.of(application.backend.settings(spark))
+    if dialect != Dialect():
+        statement = table_statement(text, dialect) or statement
+    if isinstance(statement, Create):
+        return created(application, spark, statement, query)
+    if isinstance(statement, CreateLike):
+        return created_like(application, spark, statement)
+    if isinstance(statement, CommentOnColumn):
+        return commented(application, spark, statement, statement.parts[1])
+    path = statement.table.path or ""
+    if isinstance(statement, Alter):
+        return altered(application, spark, statement, path)
+    return _described(application, spark, statement, path)
+
+
+def tables_of(statement: TableStatement) -> list[str]:
+    """Return the paths of the Delta tables that a statement changes or describes."""
+    if isinstance(statement, CommentOnColumn):
+        return [statement.parts[1]] if statement.parts[0].lower() == _DELTA and "/" in statement.parts[1] else []
+    return [statement.table.path or ""] if is_path(statement.table) else []
+
+
+def _is_about_delta(statement: TableStatement) -> bool:
+    """Whether a statement is about a table by path, or creates a table with USING delta."""
+    if isinstance(statement, Create) and (statement.provider or "").lower() == _DELTA:
+        return True
+    return bool(tables_of(statement)) or (isinstance(statement, CreateLike) and is_path(statement.source))
+
+
+def is_path(table: TableReference) -> bool:
+    """Whether a table is a Delta table by path."""
+    return "/" in (table.path or "")
+
+
+def _described(application: Application, spark: SparkSession, statement: Description, path: str) -> CommandAnswer:
+    match statement:
+        case Truncate(of_partition=of_partition):
+            _truncate(application, spark, statement, path, of_partition=of_partition)
+        case Refresh():
+            refresh_table(application, spark, path)
+        case Cache(is_lazy=is_lazy, level=level):
+            cache_table(spark, path, is_lazy=is_lazy, level=level)
+        case Uncache():
+            uncache_table(application, spark, path)
+        case Refused():
+            _refuse(statement, path)
+        case _:
+            return CommandAnswer(frame=described(application, spark, statement, path))
+    return _DONE
+
+
+def _truncate(application: Application, spark: SparkSession, statement: Truncate, path: str, *, of_partition: bool) -> None:
+    if of_partition:
+        raise refused_command("TruncateTableCommand")
+    if not is_table(path):
+        raise failed("TABLE_OR_VIEW_NOT_FOUND", table=column_sql(statement.table.parts))
+    truncate(SessionTable.of(application, spark, qualify(path).uri, {}))
+
+
+def _refuse(statement: Refused, path: str) -> None:
+    """Raise the error of a statement that Delta tables do not have. Without a table, IF EXISTS does nothing."""
+    command = _COMMANDS[statement.statement]
+    if is_table(path):
+        raise refused_on_path(command, path) if refuses(command) else refused_command(command)
+    if not statement.if_exists:
+        raise failed("TABLE_OR_VIEW_NOT_FOUND", table=column_sql(statement.table.parts))

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Delete the folders for lists of files whose clients are gone, such as those that were killed.
+
+Each client has a folder of its own with a file `owner`. On a local file system the client holds a lock on that file until it ends,
+and the file names the boot of the machine, so that another client of the same machine knows at once. Everywhere else the client
+writes the file again each hour, and a folder is deleted if its file is a day older than a file written now. Both times are the
+store's, so no clock of a client matters.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import shutil
+import threading
+from functools import cache
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+from bayou.errors import DeltaError
+from bayou.storage import list_tree
+from bayou.storage.trees import EVERY_NAME
+
+if TYPE_CHECKING:
+    from bayou.storage import LogStore
+
+try:
+    import fcntl
+except ImportError:  # Windows, where only the age counts
+    fcntl = None  # type: ignore[assignment]
+
+OWNER: Final = "owner"
+"""The file in a client's folder that shows that the client runs."""
+PREFIX: Final = "bayou-scratch-"
+"""The names of the folders begin with this."""
+_HOUR: Final = 3600.0
+_DAY_MS: Final = 24 * 3600 * 1000
+
+_lock: Final = threading.Lock()
+_held: Final[dict[str, IO[bytes]]] = {}
+_renewed: Final[list[tuple[int, LogStore, str]]] = []
+
+
+def own(store: LogStore, folder: str) -> None:
+    """Mark a folder as this process's, until the process ends.
+
+    Args:
+        folder: its path in the store, with a trailing slash; empty for the store's root.
+
+    Raises:
+        StorageError: the mark could not be written.
+    """
+    name = f"{folder}{OWNER}"
+    store.put(name, _machine().encode())
+    path = store.local_path(name)
+    with _lock:
+        if path is not None and fcntl is not None:
+            file = Path(path).open("r+b")  # noqa: SIM115  (it stays open, and with it the lock)
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _held[path] = file
+        is_first = not _renewed
+        _renewed.append((os.getpid(), store, name))
+    if is_first:
+        threading.Thread(target=_renew, name="bayou-scratch", daemon=True).start()
+
+
+def disown(store: LogStore, folder: str) -> None:
+    """Delete the mark of a folder of this process."""
+    name = f"{folder}{OWNER}"
+    with _lock:
+        _renewed[:] = [each for each in _renewed if each[1:] != (store, name)]
+        file = _held.pop(store.local_path(name) or "", None)
+    if file is not None:
+        file.close()
+    with contextlib.suppress(DeltaError, OSError):
+        store.delete(name)
+
+
+def delete_orphans(store: LogStore, parent: str, own_folder: str) -> None:
+    """Delete the folders beside a folder of this process whose clients are gone. Errors are ignored.
+
+    Args:
+        parent: the path of the folder that has the folders of clients, with a trailing slash; empty for the store's root.
+        own_folder: the name of this process's folder, which has its mark.
+    """
+    with contextlib.suppress(DeltaError, OSError):
+        local = store.local_path(f"{parent}x")
+        found = _clients(store, parent) if local is None else _clients_on_disk(Path(local).parent)
+        now = found.pop(own_folder, {}).get(OWNER)
+        for folder, files in found.items():
+            if now is not None and _is_orphan(store, f"{parent}{folder}/{OWNER}", files, now):
+                _delete(store, f"{parent}{folder}/", list(files))
+
+
+def _clients(store: LogStore, parent: str) -> dict[str, dict[str, int]]:
+    """Return the folders of clients, each with the modification times of its files."""
+    found: dict[str, dict[str, int]] = {}
+    for batch in list_tree(store, EVERY_NAME, parent.rstrip("/")):
+        for row in batch.to_pylist():
+            folder, _, name = row["path"].removeprefix(parent).partition("/")
+            if folder.startswith(PREFIX) and name and not row["is_folder"]:
+                found.setdefault(folder, {})[name] = row["modification_time"]
+    return found
+
+
+def _clients_on_disk(parent: Path) -> dict[str, dict[str, int]]:
+    """The same, without a look at other folders: the temporary folder of a machine has many."""
+    found = {}
+    for folder in parent.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):  # another user's, or deleted meanwhile
+            files = [file for file in folder.rglob("*") if file.is_file()]
+            found[folder.name] = {str(file.relative_to(folder)): _milliseconds(file) for file in files} or {
+                "": _milliseconds(folder)
+            }
+    return found
+
+
+def _milliseconds(path: Path) -> int:
+    return path.stat().st_mtime_ns // 1_000_000
+
+
+def _is_orphan(store: LogStore, name: str, files: dict[str, int], now: int) -> bool:
+    # A folder without a mark is a client's that is about to write it, or to delete the folder.
+    if now - files.get(OWNER, max(files.values())) > _DAY_MS:
+        return True
+    path = store.local_path(name)
+    if path is None or fcntl is None or OWNER not in files or store.read(name) != _machine().encode():
+        return False
+    with Path(path).open("r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
+
+
+def _delete(store: LogStore, folder: str, names: list[str]) -> None:
+    path = store.local_path(f"{folder}x")
+    if path is not None:
+        shutil.rmtree(Path(path).parent, ignore_errors=True)
+        return
+    for name in sorted(names, key=lambda each: each == OWNER):  # the mark last, so that the next client goes on
+        with contextlib.suppress(DeltaError, OSError):
+            store.delete(folder + name)
+
+
+def _renew() -> None:
+    waiting = threading.Event()
+    while not waiting.wait(_HOUR):
+        with _lock:
+            marks = [(store, name) for process, store, name in _renewed if process == os.getpid()]
+        for store, name in marks:
+            if store.local_path(name) is not None:  # keeps the file that is locked
+                with contextlib.suppress(OSError):
+                    os.utime(str(store.local_path(name)))
+                continue
+            with contextlib.suppress(DeltaError, OSError):
+                store.put(name, _machine().encode())
+
+
+@cache
+def _machine() -> str:
+    """Return what no other machine has, and no other boot of this one."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return platform.node()

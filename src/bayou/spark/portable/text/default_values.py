@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replace the keyword DEFAULT in the query of an INSERT by the defaults of the columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.spark.portable.text.tokens import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bayou.spark.portable.text.tokens import Word
+
+
+def with_defaults(query: str, value_of: Callable[[int], str]) -> str:
+    """Return a query with values in place of DEFAULT in the rows of VALUES, or in the list of a SELECT without FROM or before it.
+
+    Args:
+        query: the text of the query.
+        value_of: returns the SQL text of the value for a column, given its position in the row, counted from 0.
+    """
+    end, parts = 0, []
+    for place, column in _defaults(words(query)):
+        parts += [query[end : place.start], value_of(column)]
+        end = place.end
+    return "".join([*parts, query[end:]])
+
+
+def _defaults(found: list[Word]) -> Iterator[tuple[Word, int]]:
+    """Yield each DEFAULT that is a whole value, with the position of its column."""
+    kind = found[0].text.upper() if found else ""
+    if kind not in {"VALUES", "SELECT"}:
+        return
+    of_values = int(kind == "VALUES")  # so deep are the commas between values
+    depth = column = 0
+    for number, word in enumerate(found):
+        text = word.text.upper()
+        if text == "(":
+            depth += 1
+            column = 0 if of_values and depth == of_values else column
+        elif text == ")":
+            depth -= 1
+        elif text == ",":
+            column = column + 1 if depth == of_values else 0 if not depth else column
+        elif not of_values and not depth and text in {"*", "FROM"}:
+            return
+        elif text == "DEFAULT" and depth <= of_values and _is_value(found[number - 1 : number + 2]):
+            yield word, column
+
+
+def _is_value(around: list[Word]) -> bool:
+    before, _, *after = around
+    return before.text.upper() in {"(", ",", "VALUES", "SELECT"} and (
+        not after or after[0].text.upper() in {")", ",", "FROM", "AS"}
+    )

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of tables that a statement computes, and parts of it with literals in place of parameters."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+pytest.importorskip("grpc", reason="the messages of Spark Connect need grpcio")
+
+from pyspark.sql.connect import proto
+
+from bayou.errors import SqlSyntaxError
+from bayou.spark.portable.commands.arguments import filled
+from bayou.spark.portable.commands.identifiers import Arguments, with_names
+
+NAME = "delta.`/a/t`"
+
+
+def literal(**value):
+    return proto.Expression(literal=proto.Expression.Literal(**value))
+
+
+def named(text, **values):
+    return proto.SQL(query=text, named_arguments=values)
+
+
+def positional(text, *values):
+    return proto.SQL(query=text, pos_arguments=values)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        proto.SQL(query=f"DELETE FROM IDENTIFIER('{NAME}') WHERE a > 1"),
+        named("DELETE FROM identifier(:t) WHERE a > 1", t=literal(string=NAME)),
+        positional("DELETE FROM IDENTIFIER ( ? ) WHERE a > 1", literal(string=NAME)),
+    ],
+    ids=["literal", "named", "positional"],
+)
+def test_names_replace_their_expressions(sql):
+    found = with_names(sql, None)
+    assert found.query == f"DELETE FROM {NAME} WHERE a > 1"
+    assert not found.pos_arguments
+
+
+def test_other_arguments_stay():
+    found = with_names(positional("UPDATE IDENTIFIER(?) SET a = ? WHERE b = ?", *map(given, (NAME, "x", "y"))), None)
+    assert found.query == f"UPDATE {NAME} SET a = ? WHERE b = ?"
+    assert [each.literal.string for each in found.pos_arguments] == ["x", "y"]
+
+
+def given(text):
+    return literal(string=text)
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT 1", "SELECT * FROM IDENTIFIER('other.t')", "SELECT a.identifier FROM t", "SELECT identifier"]
+)
+def test_statements_without_computed_paths_stay(text):
+    assert with_names(proto.SQL(query=text), None) is None
+
+
+def test_parts_of_a_statement_are_filled():
+    text = "SELECT ? FROM t VERSION AS OF ? WHERE a = :b"
+    sql = positional(text, literal(integer=1), literal(long=2))
+    sql.named_arguments["b"].literal.boolean = True
+    arguments = Arguments(sql, None)
+    start = text.index("? WHERE")
+    assert arguments.filled(start, start + 1) == "2"
+    assert arguments.numbers_in(start, start + 1) == (1,)
+    assert arguments.filled(text.index("a = "), len(text)) == "a = true"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"string": "it's"}, "decode(X'69742773', 'UTF-8')"),
+        ({"double": 1.5}, "1.5"),
+        ({"null": proto.DataType(null=proto.DataType.NULL())}, "NULL"),
+        ({"date": 1}, "DATE'1970-01-02'"),
+        ({"timestamp": 1_500_000}, "TIMESTAMP'1970-01-01 00:00:01.500000Z'"),
+        ({"timestamp_ntz": 0}, "TIMESTAMP_NTZ'1970-01-01 00:00:00'"),
+    ],
+)
+def test_literals(value, expected):
+    assert filled(named("DELETE FROM t WHERE a = :v", v=literal(**value))) == f"DELETE FROM t WHERE a = {expected}"
+
+
+def test_a_time_that_python_does_not_have_is_an_error():
+    far = int(dt.timedelta(days=366 * 10_000).total_seconds()) * 1_000_000
+    with pytest.raises(SqlSyntaxError, match="UNBOUND_SQL_PARAMETER"):
+        filled(named("DELETE FROM t WHERE a = :v", v=literal(timestamp=far)))

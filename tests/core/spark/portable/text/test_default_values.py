@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DEFAULT stands for the default of its column where it is a whole value, and is text elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from bayou.spark.portable.text.default_values import with_defaults
+
+QUERIES = {
+    "values (1, default)": "values (1, <1>)",
+    "VALUES (DEFAULT, 2), (f(1, 2), Default)": "VALUES (<0>, 2), (f(1, 2), <1>)",
+    "values default, 1, default": "values <0>, 1, <0>",
+    "values (1, 'default', `default`)": "values (1, 'default', `default`)",
+    "values (1, f(default))": "values (1, f(default))",
+    "values (1, default + 1)": "values (1, default + 1)",
+    "values (1, /* , */ default) -- default": "values (1, /* , */ <1>) -- default",
+    "select 1, f(1, 2), default": "select 1, f(1, 2), <2>",
+    "select default as a, 2 from t": "select <0> as a, 2 from t",
+    "select a, default from t where b in (1, default)": "select a, <1> from t where b in (1, default)",
+    "select t.*, default from t": "select t.*, default from t",
+    "table default": "table default",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_default_is_replaced_by_the_value_of_its_column(query):
+    assert with_defaults(query, lambda column: f"<{column}>") == QUERIES[query]
