@@ -45,7 +45,8 @@ ROOMS = (
     *("spark/user_defined_types", "spark/text", "spark/catalog", "spark/task_counts", "spark/backend", "spark/expr"),
     *("spark/pinned_settings", "spark/errors", "spark/session", "spark/types", "spark/expressions", "spark/portable/text"),
     *("spark/scan", "spark/portable/scan", "spark/read", "spark/data_files"),
-    *("spark/dml/core", "spark/dml/statements", "spark/dml/replace", "spark/dml/merge/resolution", "spark/dml/merge", "spark/dml"),
+    *("spark/dml/keys", "spark/dml/core", "spark/dml/statements", "spark/dml/replace"),
+    *("spark/dml/merge/resolution", "spark/dml/merge", "spark/dml"),
     *("spark/maintenance", "spark/write", "spark/create", "spark/alter", "spark/streaming", "spark/table", "spark/sql"),
     # The native backend, for classic sessions.
     *("spark/jvm/gateway", "spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+from bayou.spark.dml.keys.key_conditions import Key, condition_of
+from bayou.spark.dml.keys.key_values import SourceKey, values_of
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import subqueries as queries
@@ -26,8 +28,7 @@ from bayou.spark.jvm.catalyst.settled import settled
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.adapters import described
 from bayou.spark.jvm.relations.relation import analyzed_plan
-from bayou.spark.native.dml.key_conditions import Key, condition_of
-from bayou.spark.native.dml.key_values import SourceKey, only_of, values_of
+from bayou.spark.native.dml.key_columns import only_of
 from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.read.request import RelationRequest
 from bayou.storage import qualify, without_host

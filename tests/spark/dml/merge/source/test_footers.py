@@ -14,7 +14,7 @@ from tests.support.observing import jobs
 
 import bayou
 from bayou.errors import StorageError
-from bayou.spark.native.dml import key_values as source_keys
+from bayou.spark.dml.keys import key_values as source_keys
 from bayou.spark.native.merge.source import footers as source_footers
 
 DECRYPTS = "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"

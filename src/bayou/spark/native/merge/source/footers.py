@@ -10,8 +10,8 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import StorageError
+from bayou.spark.dml.keys.key_conditions import MOST_VALUES, KeyValues
 from bayou.spark.jvm.core import nodes
-from bayou.spark.native.dml.key_conditions import MOST_VALUES, KeyValues
 from bayou.spark.scan.footers import read_footers
 from bayou.spark.session.given_options import storage_options_of
 from bayou.spark.session.settings import is_on
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
     from bayou.spark.backend import Backend
+    from bayou.spark.dml.keys.key_values import SourceKey
     from bayou.spark.jvm.relations.listed_files import WholeFiles
-    from bayou.spark.native.dml.key_values import SourceKey
 
 _BY_IDS: Final = "spark.sql.parquet.fieldId.read.enabled"
 """If this setting is true, Spark may find a column of a file by its field id instead of its name."""

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+from bayou.spark.dml.keys.key_conditions import Key
+from bayou.spark.dml.keys.key_values import SourceKey
 from bayou.spark.expressions.predicates import path_of
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.adapters import described
-from bayou.spark.native.dml.key_conditions import Key
-from bayou.spark.native.dml.key_values import SourceKey, only_of
+from bayou.spark.native.dml.key_columns import only_of
 from bayou.spark.native.session.jvm import jvm_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import failed
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core import nodes
-from bayou.spark.native.dml.key_values import only_of
+from bayou.spark.native.dml.key_columns import only_of
 from bayou.spark.native.session.jvm import jvm_of
 
 if TYPE_CHECKING:

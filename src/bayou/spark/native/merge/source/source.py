@@ -14,6 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import failed
 from bayou.protocol.columns.clustering import fields_on
 from bayou.protocol.schema.reserved_names import OWN_PREFIX
+from bayou.spark.dml.keys.key_conditions import condition_of
+from bayou.spark.dml.keys.key_values import values_of
 from bayou.spark.dml.merge.any_merge import MATERIALIZE
 from bayou.spark.dml.statements.assignments import widens
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
@@ -24,8 +26,6 @@ from bayou.spark.jvm.catalyst.settled import unfolded
 from bayou.spark.jvm.relations import plans
 from bayou.spark.jvm.relations.relation import analyzed_plan
 from bayou.spark.native.dml.assigned_values import assigned
-from bayou.spark.native.dml.key_conditions import condition_of
-from bayou.spark.native.dml.key_values import values_of
 from bayou.spark.native.merge.source.footers import values_in_footers
 from bayou.spark.native.merge.source.keys import keys_of
 from bayou.spark.native.session.jvm import jvm_of

@@ -7,8 +7,8 @@ import pytest
 
 from bayou.plan.predicates.predicate import And, Boolean, Column, Comparison, In, IsNull, Literal, Or, Unknown
 from bayou.protocol.types.schema import StructField, StructType
+from bayou.spark.dml.keys.key_conditions import Key, KeyValues, condition_of
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
-from bayou.spark.native.dml.key_conditions import Key, KeyValues, condition_of
 
 SCHEMA = StructType(tuple(StructField(kind, kind) for kind in ("integer", "long", "string", "double", "date", "timestamp")))
 
