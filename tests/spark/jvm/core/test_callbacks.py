@@ -11,7 +11,7 @@ import pytest
 from tests.support.tables.built import ids, numbers_table
 
 import bayou
-from bayou.spark.jvm.core.callbacks import BiFunction
+from bayou.spark.jvm.core.callbacks import BiFunction, start
 from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.session.application import Application
 
@@ -64,7 +64,7 @@ def target(spark):
 @pytest.mark.smoke
 def test_a_process_without_the_token_is_refused(spark, target):
     identity, called = target
-    assert Application.of(spark).authenticated
+    assert start(jvm_of(Application.of(spark)))  # calls need the token
     call = f"c\n{identity}\napply\nsattack\nsattack\ne\n"
     answers = attack(
         callback_port(spark),
