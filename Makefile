@@ -46,7 +46,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: setup ## The flights of 2013 become a Delta table, are queried, travel in time (under two minutes after set-up)
-	@$(WITH_JAVA) $(if $(STORE),$(WITH_S3)) STORE=$(STORE) $(BIN)/python examples/demo.py
+	@$(WITH_JAVA) $(if $(STORE),$(WITH_S3)) STORE=$(STORE) CONNECT=$(CONNECT) $(BIN)/python examples/demo.py
 
 test: setup ## All tests but the long ones, on the newest PySpark
 	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_STORES) $(PYTEST) $(SHARED_OUT) $(ARGS)

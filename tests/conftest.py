@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
+    from tests.support.connect_server import ConnectServer
     from tests.support.interpreters import Interpreters
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -79,6 +80,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     commit. Tests beside delta-spark are one such family, because each takes seconds; `make soak-oracle` takes all. On Spark every
     test with several cases is one.
     """
+    if config.getoption("--on-connect"):
+        _mark_what_connect_cannot_run(items)
     if config.getoption("hypothesis_profile", None) == "soak":
         _mark_what_draws(items)
     if config.option.keyword or any("::" in each for each in config.args):
@@ -91,6 +94,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for number, item in enumerate(sorted(family, key=lambda each: each.nodeid)):
             if number % count != _turn() % count:
                 item.add_marker("soak")
+
+
+def _mark_what_connect_cannot_run(items: list[pytest.Item]) -> None:
+    from tests.support.on_connect import why_left_out
+
+    for item in items:
+        reason = why_left_out(item.nodeid)
+        if reason is not None:
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def _sort_out(item: pytest.Function, families: dict[tuple[str, int], list[pytest.Item]]) -> None:
@@ -146,12 +158,22 @@ def corpora(shared: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def connect_server() -> Iterator[ConnectServer]:
+    """A stock server of Spark Connect that runs until the end of the tests."""
+    pytest.importorskip("grpc", reason="the client of Spark Connect needs grpcio")
+    from tests.support.connect_server import ConnectServer
+
+    with ConnectServer() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
 def plain_spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A stock local session: no JAR, no setting of Delta Lake. Never stopped before the end of the run."""
     if request.config.getoption("--on-connect"):
-        from tests.support.on_connect import connect_session
+        from tests.support.on_connect import session_on
 
-        yield from connect_session()
+        yield from session_on(request.getfixturevalue("connect_server"))
         return
     from bayou.testing.session import local_session
 

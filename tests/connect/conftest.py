@@ -10,20 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.support.connect_server import ConnectServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
+    from tests.support.connect_server import ConnectServer
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[ConnectServer]:
+def server(connect_server: ConnectServer) -> ConnectServer:
     """A stock server of the installed PySpark that runs until the end of the tests."""
-    pytest.importorskip("grpc", reason="the client of Spark Connect needs grpcio")
-    with ConnectServer() as started:
-        yield started
+    return connect_server
 
 
 @pytest.fixture(scope="session")

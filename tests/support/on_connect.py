@@ -1,31 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of `tests/spark` on a stock server of Spark Connect: its session, and which tests it cannot run and why."""
+"""The tests of `tests/spark` on a stock server of Spark Connect: its session, and which tests it cannot run and why.
+
+`pytest --on-connect tests/spark/...` runs them so. `tests/spark/not_on_connect.txt` names the tests that are left out, below the
+reasons, which are also in `docs/connect.md`.
+"""
 
 from __future__ import annotations
 
 import atexit
 import functools
 import gc
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
-
-
-def connect_session() -> Iterator[SparkSession]:
-    """A session on a server that ends with it."""
-    from pyspark.sql import SparkSession
     from tests.support.connect_server import ConnectServer
 
-    with ConnectServer() as server:
-        # The time zone of a session is the client's. The server of the tests is in UTC.
-        _resolve_reads_at_once()
-        session = SparkSession.builder.remote(server.url).config("spark.sql.session.timeZone", "UTC").getOrCreate()
-        yield session
-        session.stop()
-        _forget_open_sessions()
+FOLDER = "tests/spark/"
+TABLE = Path(__file__).parent.parent / "spark" / "not_on_connect.txt"
+
+
+@cache
+def left_out() -> dict[str, str]:
+    """Return the reasons by the ids of tests, of functions with several tests, and of files, below `tests/spark`."""
+    found, reason = {}, ""
+    for line in TABLE.read_text().splitlines():
+        if line.startswith("# "):
+            reason = line.removeprefix("# ")
+        elif line:
+            found[line] = reason
+    return found
+
+
+def why_left_out(test: str) -> str | None:
+    """Return why a server of Spark Connect cannot run a test, given its id; None if it can."""
+    name = test.removeprefix(FOLDER)
+    function = name.partition("[")[0]
+    reasons = (left_out().get(each) for each in (name, function, function.partition("::")[0]))
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def session_on(server: ConnectServer) -> Iterator[SparkSession]:
+    """A session of its own on a server. At the end no session of this process is left."""
+    from pyspark.sql import SparkSession
+
+    _resolve_reads_at_once()
+    # The time zone of a session is the client's. The server of the tests is in UTC.
+    session = SparkSession.builder.remote(server.url).config("spark.sql.session.timeZone", "UTC").create()
+    yield session
+    session.stop()
+    _forget_open_sessions()
 
 
 def _resolve_reads_at_once() -> None:

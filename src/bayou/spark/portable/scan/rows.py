@@ -134,8 +134,9 @@ def stream_frame(streamed: StreamedRows) -> DataFrame:
     """
     snapshot, spark = streamed.snapshot, streamed.spark
     wanted = list(snapshot.schema.fields)
-    scan = _Scan(spark, snapshot, ListedFiles(snapshot), wanted, False, False, None, {}, {})
-    scan.check_names()
+    settings = ScanSettings.of(spark)
+    scan = _Scan(spark, snapshot, ListedFiles(snapshot), wanted, False, False, None, {}, settings, False, {})
+    scan.check_names(None)
     if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
         raise failed(
             "DELTA_OPERATION_NOT_ALLOWED/connect-stream", at=snapshot, what="A table with widened types", features=("typeWidening",)

@@ -131,8 +131,10 @@ class _Listed:
         frame = self.spark.read.schema(schema).options(**OPTIONS, **options).parquet(self.carrier.folder)
         self.carrier.keep_with(frame)
         # If only the list is gone, and not its folder, Spark finds no files. Therefore each analysis looks at the list, too. The
-        # join has no effect, and the optimizer removes it. It keeps `_metadata`, which a union or a subquery would not.
+        # condition has no effect, and the optimizer removes it. A union or a join would be a second source for input_file_name().
         nothing = self.spark.read.text(literal(self.carrier.list)).where(F.lit(False))
+        if hasattr(nothing, "exists"):  # from 4.0 on
+            return frame.where(~nothing.exists())
         return frame.join(nothing, F.lit(True), "left_anti")
 
     def number(self, metadata: str) -> Column:

@@ -10,7 +10,7 @@ from bayou.spark.portable.text.tokens import words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bayou.spark.portable.text.tokens import Word
+    from bayou.spark.text.words import Word
 
 
 def with_defaults(query: str, value_of: Callable[[int], str]) -> str:
