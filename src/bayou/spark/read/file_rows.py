@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from bayou.spark.backend import native_part
+from bayou.spark.backend import part_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -50,7 +50,7 @@ def file_rows(
         UnsupportedFeatureError: Spark cannot read a type of the table, or a column has the name of an auxiliary column.
     """
     if not application.backend.is_native:
-        from bayou.spark.portable.scan.rows import scan_frame as portable_frame  # noqa: PLC0415  (classic sessions need none of it)
+        portable_frame: Callable[..., DataFrame] = part_of(application.backend, "scan.rows").scan_frame
 
         names = [field.name for field in fields]
         return portable_frame(
@@ -64,7 +64,7 @@ def file_rows(
             constants=constants,
             storage_options=options,
         )
-    frame = native_part("scan.rows").file_rows(
+    frame = part_of(application.backend, "scan.rows").file_rows(
         application,
         spark,
         snapshot,

@@ -6,11 +6,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from bayou.errors import failed
-from bayou.spark.backend import native_part
+from bayou.spark.backend import part_of
 from bayou.spark.read.change_scan import changes_now
 from bayou.spark.read.request import resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.log.snapshot.snapshot import Snapshot
@@ -27,8 +29,8 @@ def check_has_columns(snapshot: Snapshot) -> None:
 def read(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:
     """Return a table as a DataFrame, or its change data feed."""
     if application.backend.is_native:
-        return cast("DataFrame", native_part("scan.relations").frame_of(application, spark, request))
-    from bayou.spark.portable.scan.rows import scan_frame as portable_frame  # noqa: PLC0415  (classic sessions need none of it)
+        return cast("DataFrame", part_of(application.backend, "scan.relations").frame_of(application, spark, request))
+    portable_frame: Callable[..., DataFrame] = part_of(application.backend, "scan.rows").scan_frame
 
     resolved, latest = resolve(application, spark, request)  # so that what cannot be read is an error here
     if resolved.changes is not None:
