@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench_connect.py BENCH [ARGUMENT...]: adds Spark Connect to the shared benchmark, as the engines bayou-connect and parquet-connect.
+"""bench_connect.py BENCH [ARGUMENT...]: the shared benchmark with the engines bayou-connect and parquet-connect.
 
 Each engine's process starts a stock server of the PySpark that it runs in, with the settings of the other engines.
 """
@@ -13,7 +13,10 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
 
 CASES = "^(scan|scan_narrow|write|append_one|delete_dv|update_dv|upsert_random_dv|point_many|open_huge)$"
 
@@ -21,14 +24,12 @@ CASES = "^(scan|scan_narrow|write|append_one|delete_dv|update_dv|upsert_random_d
 def with_connect(benchmark: Path) -> Any:
     """Return the benchmark as a module that knows the two engines and starts its processes through this script."""
     spec = importlib.util.spec_from_file_location("shared_bench", benchmark)
-    assert spec is not None
-    assert spec.loader is not None
-    bench: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(bench)
+    bench: Any = importlib.util.module_from_spec(cast("ModuleSpec", spec))
+    cast("ModuleSpec", spec).loader.exec_module(bench)  # type: ignore[union-attr]
 
     class OnConnect:
         def __init__(self, work: str) -> None:
-            from pyspark.sql import SparkSession
+            from pyspark.sql import SparkSession  # noqa: PLC0415  (only the processes of engines need it)
 
             os.environ["PYSPARK_PYTHON"] = sys.executable
             self.work, self.root = work, f"{work}/fixtures"
@@ -45,7 +46,7 @@ def with_connect(benchmark: Path) -> Any:
 
     class BayouConnect(OnConnect, bench.Bayou):
         def session(self, builder: Any) -> Any:
-            import bayou
+            import bayou  # noqa: PLC0415  (as above)
 
             return bayou.enable(builder.getOrCreate())
 

@@ -43,6 +43,10 @@ class VersionedFolders:
         self.names: dict[str, str] = {}
         self.commands: dict[str, Callable[[proto.Command], CommandAnswer | None]] = {"write_operation": self.write}
 
+    def of_one_version(self) -> AbstractContextManager[None]:
+        """Nothing to do: versions are read one after the other."""
+        return nullcontext()
+
     def newest(self, path: str) -> int:
         return max(int(each.name) for each in Path(path).iterdir())
 

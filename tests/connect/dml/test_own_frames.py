@@ -8,6 +8,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812
 
 import bayou
+from bayou.errors import SchemaMismatchError
 
 
 @pytest.fixture
@@ -35,6 +36,16 @@ def test_a_column_of_the_tables_dataframe_is_the_tables_column(spark, table):
     merge = merge.whenMatchedUpdate(table.toDF().key == F.col("s.key"), {"value": F.lit(7)})
     merge.whenNotMatchedBySourceDelete(frame.key == 1).execute()
     assert rows(table) == {0: 0, 2: 7, 3: 7}
+
+
+def test_a_column_that_both_sides_have_is_refused(table):
+    frame = table.toDF()
+    part = frame.where("key = 1")
+    with pytest.raises(SchemaMismatchError, match="may be the table's or the source's"):
+        table.merge(part, frame.key == part.key).whenMatchedDelete().execute()
+    some = table.toDF().where("key < 2")
+    table.merge(some, table.toDF().key == some.key).whenMatchedUpdate(set={"value": some.value + 1}).execute()
+    assert rows(table) == {0: 1, 1: 11, 2: 20, 3: 30, 4: 40, 5: 50}
 
 
 def test_a_column_of_another_dataframe_is_refused(spark, table, table_path):

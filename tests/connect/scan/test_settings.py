@@ -142,7 +142,7 @@ def test_names_of_other_cases_are_found(spark: SparkSession, other_case: str) ->
 def test_names_that_spark_would_not_find_are_an_error(spark: SparkSession, other_case: str) -> None:
     with pytest.raises(SessionError, match=r"return NULL for the column id .* calls it ID"):
         spark.read.format("delta").load(other_case).collect()
-    with pytest.raises(SessionError, match="column inner .* calls it Inner"):
+    with pytest.raises(SessionError, match=r"column inner .* calls it Inner"):
         scan_frame(spark, bayou.open(other_case).snapshot(), None, ["s"])
     with pytest.raises(SessionError, match="calls it ID"):
         bayou.DeltaTable.forPath(spark, other_case).delete("id = 1")
@@ -166,7 +166,7 @@ def test_a_session_that_becomes_case_sensitive_is_noticed(spark: SparkSession, o
     try:
         with pytest.raises(SessionError, match="calls it ID"):
             followed.collect()
-        with pytest.raises(PySparkException, match="(?i)make it again"):
+        with pytest.raises(PySparkException, match=r"(?i)make it again"):
             fixed.where("id > 0").collect()
     finally:
         spark.conf.unset(CASE)

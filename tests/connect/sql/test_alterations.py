@@ -7,7 +7,14 @@ import pytest
 from pyspark.errors import ParseException
 
 import bayou
-from bayou.errors import DeltaError, InvalidOptionError, InvalidSchemaError, TableNotFoundError, UnsupportedFeatureError
+from bayou.errors import (
+    DeltaError,
+    InvalidOptionError,
+    InvalidSchemaError,
+    SchemaMismatchError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
 
 PROPERTIES = (
     "'delta.columnMapping.mode' = 'name', 'delta.enableTypeWidening' = 'true', 'delta.feature.allowColumnDefaults' = 'supported'"
@@ -111,7 +118,9 @@ def test_clustering_and_features(spark, name):
         ("add column w int not null", InvalidSchemaError),
         ("add column w int default 5", InvalidSchemaError),
         ("add column w string collate utf8_lcase", InvalidSchemaError),
-        ("rename column nope to z", DeltaError),
+        ("rename column nope to z", SchemaMismatchError),
+        ("drop column nope", SchemaMismatchError),
+        ("alter column n.nope comment 'x'", DeltaError),
         ("alter column s set not null", InvalidSchemaError),
         ("alter column s type int", InvalidSchemaError),
         ("set tblproperties ('delta.nope' = 'v')", InvalidOptionError),
@@ -141,3 +150,12 @@ def test_truncate(spark, name):
     assert last(spark, name) == "TRUNCATE"
     with pytest.raises(UnsupportedFeatureError, match="Use DELETE FROM"):
         spark.sql(f"truncate table {name} partition (id = 1)")
+
+
+def test_the_sessions_settings_decide_about_names(spark, name, table_path):
+    spark.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "true")
+    try:
+        spark.sql(f'alter table {name} rename column "s" to "s t"')
+    finally:
+        spark.conf.unset("spark.sql.ansi.doubleQuotedIdentifiers")
+    assert list(schema(table_path).names) == ["id", "s t", "n"]

@@ -110,6 +110,22 @@ def test_row_changes_have_subqueries_over_paths(spark, path, keys):
     assert sorted(spark.read.table(name).collect()) == [(0, "0"), (4, "x")]
 
 
+def test_values_and_sources_have_subqueries_over_paths(spark, path, keys):
+    name = f"delta.`{path}`"
+    spark.sql(f"insert into {name} values ((select max(id) + 10 from delta.`{keys}`), 'new')")
+    spark.sql(f"update {name} set s = (select cast(count(*) as string) from delta.`{keys}`) where id = 0")
+    merge = "merge into identifier(:t) t using (select * from identifier(:k)) k on t.id = k.id when matched then delete"
+    assert spark.sql(merge, {"t": name, "k": f"delta.`{keys}`"}).first().num_deleted_rows == 2
+    assert sorted(spark.read.table(name).collect()) == [(0, "2"), (3, "3"), (4, "4"), (12, "new")]
+
+
+def test_a_table_has_the_rows_of_a_dataframe(spark, path, tmp_path):
+    name = f"delta.`{tmp_path / 'copy'}`"
+    rows = spark.read.format("delta").load(path).where("id > 2")
+    spark.sql(f"create table {name} using delta as select id from {{rows}} where id < :most", {"most": 4}, rows=rows)
+    assert ids(spark.read.table(name)) == [3]
+
+
 def test_rows_of_a_path_go_into_other_tables(spark, path):
     try:
         spark.sql(f"create table of_parquet using parquet as select * from delta.`{path}` where id > 2")

@@ -127,3 +127,20 @@ def test_explain_changes_nothing(spark, name, table_path, text):
     assert table_path in shown
     assert "version 1" in shown
     assert bayou.open(table_path).update().version == 1
+
+
+def test_the_catalog_knows_tables_by_path(spark, name, table_path):
+    catalog = spark.catalog
+    assert (catalog.tableExists(name), catalog.tableExists(f"delta.`{table_path}_2`")) == (True, False)
+    columns = {each.name: each for each in catalog.listColumns(name)}
+    assert (columns["s"].description, columns["s"].nullable, columns["id"].isPartition) == ("a text", False, True)
+    table = catalog.getTable(name)
+    assert (table.name, table.namespace, table.description, table.tableType) == (table_path, ["delta"], "my table", "EXTERNAL")
+    catalog.cacheTable(name)
+    assert catalog.isCached(name)
+    assert spark.read.table(name).count() == 2
+    catalog.uncacheTable(name)
+    assert not catalog.isCached(name)
+    catalog.refreshTable(name)
+    with pytest.raises(PathNotFoundError):
+        catalog.listColumns(f"delta.`{table_path}_2`")

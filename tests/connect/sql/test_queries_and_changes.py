@@ -75,6 +75,26 @@ def test_inserts(spark, path):
     assert spark.read.table(name).collect() == [(1, "one")]
 
 
+def test_inserts_by_position_need_no_names(spark, tmp_path):
+    name = f"delta.`{tmp_path / 'three'}`"
+    spark.sql(f"create table {name} (a int, b int, c int) using delta")
+    spark.sql(f"insert into {name} select 1, null, null")
+    spark.sql(f"insert into {name} select a, a, a from {name}")
+    assert sorted(spark.read.table(name).collect(), key=str) == [(1, 1, 1), (1, None, None)]
+
+
+def test_an_insert_needs_a_table(spark, table_path):
+    with pytest.raises(bayou.errors.TableNotFoundError, match="TABLE_OR_VIEW_NOT_FOUND"):
+        spark.sql(f"insert into delta.`{table_path}` values (1)")
+    for insert in (
+        lambda rows: rows.write.insertInto(f"delta.`{table_path}`"),
+        lambda rows: rows.writeTo(f"delta.`{table_path}`").append(),
+    ):
+        with pytest.raises(bayou.errors.TableNotFoundError, match="TABLE_OR_VIEW_NOT_FOUND"):
+            insert(spark.range(1))
+    assert not bayou.DeltaTable.isDeltaTable(spark, table_path)
+
+
 def test_inserts_leave_out_columns_that_are_filled(spark, tmp_path):
     path = str(tmp_path / "filled")
     builder = bayou.DeltaTable.create(spark).location(path)

@@ -61,10 +61,15 @@ def s3_settings(store: Proxy) -> Mapping[str, str]:
 
 
 @pytest.fixture(scope="package")
-def server(s3_settings: Mapping[str, str]) -> Iterator[ConnectServer]:
+def server(s3_settings: Mapping[str, str], store: Proxy) -> Iterator[ConnectServer]:
     """The server of Spark Connect."""
     pytest.importorskip("grpc", reason="the client of Spark Connect needs grpcio")
-    with ConnectServer(s3_settings) as started:
+    environment = {
+        **ACCESS,
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_ENDPOINT_URL": store.url,
+    }  # for the Python of the server, which commits the batches of streams
+    with ConnectServer(s3_settings, environment=environment) as started:
         yield started
 
 

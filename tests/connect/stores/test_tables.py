@@ -6,10 +6,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.connect.stores.conftest import BUCKET
+from tests.support.object_servers import ACCESS, Fault
 
 import bayou
+from bayou.errors import SessionError
+from bayou.spark.portable.client import client_of
+from bayou.spark.portable.scan import carrier as carriers
+from bayou.spark.portable.scan.owners import OWNER
+from bayou.spark.portable.scan.rows import scan_frame
+from bayou.spark.portable.scan.runs import _runs_of
+from bayou.spark.portable.scan.scratch import SETTING
+from bayou.storage import list_tree, open_store, qualify
+from bayou.storage.trees import EVERY_NAME
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
 Options = dict[str, str]
@@ -50,3 +63,93 @@ def test_a_table_is_written_changed_and_maintained(spark: SparkSession, path: st
         spark.conf.unset(RETENTION)
     assert rows(spark, path, options) == expected
     assert len(bayou.open(path, storage_options=options).history()) >= 6
+
+
+def test_the_other_spelling_is_the_same_table(spark: SparkSession, path: str, options: Options) -> None:
+    write(spark, path, options, 0, 5)
+    other = path.replace("s3a:", "s3:")
+    write(spark, other, options, 5, 10)
+    assert rows(spark, other, options) == rows(spark, path, options) == list(range(10))
+
+
+def test_partitions_and_statistics(spark: SparkSession, path: str, options: Options) -> None:
+    frame = spark.range(100).selectExpr("id", "id % 4 AS part")
+    frame.write.format("delta").partitionBy("part").options(**options).save(path)
+    files = bayou.open(path, storage_options=options).snapshot().files(["path", "stats"]).to_pylist()
+    assert len({each["path"].partition("part=")[2][:1] for each in files}) == 4
+    assert all('"minValues":{"id":' in each["stats"].replace(" ", "") for each in files)
+    read = spark.read.format("delta").options(**options).load(path)
+    assert read.where("part = 3").agg({"id": "sum"}).first()[0] == sum(range(3, 100, 4))
+
+
+def test_lists_in_a_scratch_folder_on_the_store(spark: SparkSession, path: str, options: Options) -> None:
+    write(spark, path, options, 0, 5)
+    scratch = f"s3a://{BUCKET}/scratch of this test"
+    spark.conf.set(SETTING, scratch)
+    try:
+        assert rows(spark, path, options) == list(range(5))
+        store = open_store(qualify(scratch), options)
+        found = [row["path"] for batch in list_tree(store, EVERY_NAME) for row in batch.to_pylist() if not row["is_folder"]]
+        assert [each for each in found if each.endswith("_spark_metadata/0")]
+        assert [each for each in found if each.endswith(f"/{OWNER}")]
+    finally:
+        spark.conf.unset(SETTING)
+
+
+def test_a_list_that_was_cut_is_an_error(spark: SparkSession, path: str, options: Options) -> None:
+    for start in range(3):
+        write(spark, path, options, start, start + 1)
+    frame = scan_frame(spark, bayou.open(path, storage_options=options).snapshot(), storage_options=options)
+    _, scratch, names = list(carriers._all.values())[-1]
+    lines = scratch.store.read(scratch.prefix + names[0]).splitlines(keepends=True)
+    scratch.store.put(scratch.prefix + names[0], b"".join(lines[:-1]))
+    with pytest.raises(SessionError, match="another program changed"):
+        frame.collect()
+
+
+def test_a_stream_writes_a_table(spark: SparkSession, path: str, options: Options, tmp_path: Path) -> None:
+    """The function of each batch runs in the server's Python, which has credentials of its own in its environment."""
+    (tmp_path / "in").mkdir()
+    spark.range(10).write.parquet(str(tmp_path / "in" / "0"))
+    source = spark.readStream.schema("id long").parquet(f"{tmp_path}/in/*")
+    writing = source.writeStream.format("delta").option("checkpointLocation", f"{path}.checkpoint").trigger(availableNow=True)
+    writing.start(path).awaitTermination(120)
+    assert rows(spark, path, options) == list(range(10))
+
+
+def test_no_secret_leaves_the_client(spark: SparkSession, path: str, options: Options, store: Proxy) -> None:
+    secret = ACCESS["AWS_SECRET_ACCESS_KEY"].encode()
+    runs = _runs_of(client_of(spark))
+    inner, seen = runs.inner, list[bytes]()
+
+    class Recorder:
+        def __getattr__(self, name: str) -> Any:
+            def call(request: Any, **more: Any) -> Any:
+                seen.append(request.SerializeToString() if hasattr(request, "SerializeToString") else b"")
+                return getattr(inner, name)(request, **more)
+
+            return call
+
+    runs.inner = Recorder()
+    try:
+        write(spark, path, options, 0, 5, **{"delta.enableChangeDataFeed": "true"})
+        table = bayou.DeltaTable.forPath(spark, path, options)
+        table.update("id = 1", {"id": "-1"})
+        assert rows(spark, path, options) == [-1, 0, 2, 3, 4]
+        frame = spark.read.format("delta").options(**options).load(path)
+        frame.createOrReplaceTempView("on_store")
+        assert spark.sql("SELECT count(*) FROM on_store").first()[0] == 5
+        store.fault = lambda request: Fault(403, "AccessDenied") if request.method == "PUT" else None
+        with pytest.raises(Exception, match="AccessDenied") as refused:
+            write(spark, path, options, 5, 6)
+        assert secret.decode() not in str(refused.value)
+    finally:
+        store.fault = lambda _: None
+        runs.inner = inner
+        spark.catalog.dropTempView("on_store")
+    assert len(seen) > 10
+    assert not [request for request in seen if secret in request]
+    everything = open_store(qualify(f"s3a://{BUCKET}"), options)
+    for batch in list_tree(everything, EVERY_NAME):
+        for row in batch.to_pylist():
+            assert row["is_folder"] or secret not in everything.read(row["path"]), row["path"]

@@ -179,13 +179,6 @@ def test_credentials_are_not_sent(
     assert "do-not-tell" not in caplog.text
 
 
-def test_a_stream_from_a_table_is_refused(spark: SparkSession, table_path: str) -> None:
-    bayou.write(spark.range(1), table_path)
-    for frame in (spark.readStream.format("delta").load(table_path), spark.readStream.table(f"delta.`{table_path}`")):
-        with pytest.raises(UnsupportedFeatureError, match="stream that reads"):
-            frame.schema  # noqa: B018
-
-
 def test_other_streams_are_the_servers(spark: SparkSession, arrivals: Arrivals, checkpoint: str, tmp_path: Path) -> None:
     writer = arrivals.stream().writeStream.format("parquet").option("checkpointLocation", checkpoint).trigger(availableNow=True)
     finish(writer.start(str(tmp_path / "parquet")))

@@ -119,8 +119,7 @@ def test_a_setting_that_ignores_lists_is_refused(source, monkeypatch):
         with pytest.raises(SessionError, match=IGNORES):
             source.start()
         # Without this check, the query fails all the same.
-        monkeypatch.setattr("bayou.spark.portable.streams.source.check_lists_are_read", lambda *_: None)
-        monkeypatch.setattr("bayou.spark.portable.scan.sources.check_lists_are_read", lambda *_: None)
+        monkeypatch.setattr("bayou.spark.portable.scan.session_settings.ScanSettings.check_lists", lambda *_: None)
         fails(source, "not in the list")
     finally:
         source.spark.conf.unset(IGNORES)
@@ -171,22 +170,21 @@ def test_a_note_of_other_files_is_an_error(source, monkeypatch):
     assert source.ids() == []
 
 
-def test_a_list_that_vanished_and_came_back_too_late_stops_a_running_query(source, caplog):
+def test_a_list_that_another_program_changes_stops_a_running_query(source, caplog):
     source.add(1)
     query = source.start(trigger={})
     query.processAllAvailable()
     source.add(2)
-    hidden = []
 
-    def hide():
-        for each in Path(source.path).rglob(f"bayou-batch-*/{LIST}"):
+    def change_lists():
+        found = list(Path(source.path).rglob(f"bayou-batch-*/{LIST}"))
+        for each in found:
             each.write_bytes(b"v1")
-            hidden.append(each)
-        return hidden
+        return found
 
+    while not change_lists():
+        pass
     with caplog.at_level(logging.ERROR, logger="bayou"), pytest.raises(PySparkException, match="rows of this batch may be missing"):
-        while not hide():
-            pass
         query.awaitTermination(60)
     assert "rows of this batch may be missing" in caplog.text
 

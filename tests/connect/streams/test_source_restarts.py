@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -16,7 +15,6 @@ from pyspark.errors.exceptions.connect import StreamingQueryException
 
 import bayou
 from bayou.errors import StreamingSourceError
-from bayou.log.streaming.request.offsets import SourceOffset
 
 SECONDS = 120
 
@@ -60,18 +58,18 @@ def test_a_batch_whose_folder_is_out_of_reach_is_an_error(interrupted, spark, tm
     entry = log.read_text()
     log.write_text(entry.replace(str(tmp_path), "/proc/bayou"))
     (log.parent / ".1.crc").unlink()
-    with pytest.raises(StreamingSourceError, match="has planned batch 1.*/proc/bayou"):
+    with pytest.raises(StreamingSourceError, match=r"has planned batch 1.*/proc/bayou"):
         interrupted.start()
     log.write_text(entry)
     interrupted.run()
     assert interrupted.ids() == [1, 2, 3, 4]
 
 
-def test_a_failed_run_leaves_one_batch_behind_that_the_next_run_deletes(interrupted):
-    assert {Path(each).parent.parent.name for each in interrupted.left_behind()} != set()
+def test_the_next_run_deletes_what_a_failed_one_has_left(interrupted):
+    assert any("bayou-batch-1-" in each for each in interrupted.left_behind())
     interrupted.run()
     end = time.monotonic() + SECONDS
-    while [each for each in interrupted.left_behind() if "bayou-batch-1-" in each]:
+    while interrupted.left_behind():
         assert time.monotonic() < end
         time.sleep(0.1)
 
@@ -140,40 +138,6 @@ def test_the_log_of_a_batch_to_repeat_is_gone(interrupted):
     assert interrupted.ids() == [1]
 
 
-def test_a_checkpoint_of_a_classic_session_is_refused(source):
-    source.add(1)
-    offset = SourceOffset(bayou.open(source.path).snapshot().metadata.id, 1).to_json()
-    (source.checkpoint / "offsets").mkdir(parents=True)
-    (source.checkpoint / "offsets" / "0").write_text(f'v1\n{{"batchWatermarkMs":0,"batchTimestampMs":0,"conf":{{}}}}\n{offset}')
-    with pytest.raises(StreamingSourceError, match="belongs to a query of a classic session.*Next: "):
-        source.start()
-
-
-def test_a_checkpoint_of_another_source_is_refused(source):
-    source.add(1)
-    stream = source.spark.readStream.format("rate").load().select("value")
-    writer = stream.writeStream.format("parquet").option("path", str(source.target))
-    query = writer.option("checkpointLocation", str(source.checkpoint)).start()
-    query.processAllAvailable()
-    query.stop()
-    with pytest.raises(StreamingSourceError, match="not one that bayou started"):
-        source.start()
-
-
-def test_offsets_are_read_from_a_checkpoint_that_spark_has_compacted(source):
-    source.add(0)
-    query = source.start(trigger={})
-    for each in range(1, 12):
-        query.processAllAvailable()
-        source.add(each)
-    query.processAllAvailable()
-    query.stop()
-    assert list((source.checkpoint / "sources" / "0").glob("*.compact"))
-    source.add(12)
-    source.run()
-    assert source.ids() == list(range(13))
-
-
 CLIENT = """
 import json, os, sys, time
 import bayou
@@ -193,7 +157,7 @@ def test_a_client_that_dies_leaves_a_query_that_waits_and_can_go_on(source, serv
         source.add(each)
     command = [sys.executable, "-c", CLIENT, server.url, source.path, str(source.target), str(source.checkpoint)]
     subprocess.run(command, check=True, timeout=SECONDS, env=os.environ)
-    deadline = time.monotonic() + 4
+    deadline = time.monotonic() + 2
     while time.monotonic() < deadline and len(source.ids()) < 8:
         time.sleep(0.2)
     read = source.ids()
@@ -201,11 +165,3 @@ def test_a_client_that_dies_leaves_a_query_that_waits_and_can_go_on(source, serv
     assert 2 <= len(read) < 8
     source.run()
     assert source.ids() == list(range(8))
-
-
-def test_the_names_of_batches_are_the_only_state(source):
-    source.add(1)
-    source.run()
-    document = json.loads((source.checkpoint / "sources" / "0" / "0").read_text().splitlines()[1])
-    assert f"{source.path}/_bayou_scratch/stream-" in document["path"]
-    assert document["path"].endswith("-0.-100s-1.-100c")

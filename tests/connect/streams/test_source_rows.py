@@ -10,7 +10,8 @@ import bayou
 
 SQL = """
     id; cast(id as string) as text; if(id % 2 = 0, null, 'a b/c=%d"\\'') as odd; date_add(date'2024-01-31', cast(id as int)) as day;
-    timestamp'2024-03-31 01:30:00.123456' + make_interval(0, 0, 0, cast(id as int)) as moment; cast(id as decimal(10, 3)) / 8 as price
+    timestamp'2024-03-31 01:30:00.123456' + make_interval(0, 0, 0, cast(id as int)) as moment;
+    cast(id as decimal(10, 3)) / 8 as price
 """
 VECTORS = {"delta.enableDeletionVectors": "true"}
 COLUMNS = SQL.replace("\n", " ").strip()
@@ -84,7 +85,7 @@ def test_vectors_that_the_plan_does_not_know_stop_the_stream(source):
     query.processAllAvailable()
     bayou.DeltaTable.forPath(source.spark, source.path).setProperties(VECTORS)
     source.delete("id = 1")
-    with pytest.raises(StreamingQueryException, match="Deletion vectors were enabled|DELTA_"):
+    with pytest.raises(StreamingQueryException, match=r"Deletion vectors were enabled"):
         query.awaitTermination(60)
     assert source.ids() == [1, 2]
     source.run(ignoreChanges=True)
@@ -95,7 +96,8 @@ def test_metadata_of_a_file_is_spark_own(source):
     source.add(1)
     source.run(lambda stream: stream.selectExpr("id", "_metadata.file_path as file", "_metadata.row_index as row"))
     ((_, file, row),) = source.ids("id", "file", "row")
-    assert file.startswith("file:") and source.path in file
+    assert file.startswith("file:")
+    assert source.path in file
     assert row == 0
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException, ArithmeticException, NumberFormatException
 from pyspark.sql import Row
 
 import bayou
+from bayou.errors import DeltaError
 
 POLICY = "spark.sql.storeAssignmentPolicy"
 ANSI = "spark.sql.ansi.enabled"
@@ -19,8 +21,10 @@ ANSI = "spark.sql.ansi.enabled"
 @contextlib.contextmanager
 def setting(spark, name, value):
     spark.conf.set(name, value)
-    yield
-    spark.conf.unset(name)
+    try:
+        yield
+    finally:
+        spark.conf.unset(name)
 
 
 @pytest.fixture
@@ -82,3 +86,21 @@ def test_an_update_follows_the_policy(spark, table):
 def test_errors_are_exceptions_of_pyspark(spark, table):
     with pytest.raises(AnalysisException, match="DELTA_METADATA_MISMATCH"):
         spark.sql("select 1 nobody").write.format("delta").mode("append").save(table[7:-1])
+
+
+def test_columns_without_a_value_follow_the_session(spark, table):
+    fills, missing = "spark.sql.defaultColumn.useNullsForMissingDefaultValues", "Cannot find data for the output column `b`"
+    with setting(spark, fills, "false"), pytest.raises(AnalysisException, match=missing):
+        spark.sql(f"insert into {table} (id) values (1)")
+    with pytest.raises(AnalysisException, match="nobody"):
+        spark.sql(f"insert with schema evolution into {table} (id, nobody) values (1, 2)")
+    assert rows(spark, table) == []
+
+
+def test_a_failed_write_leaves_no_file(spark, table, table_path):
+    before = sorted(Path(table_path).rglob("*"))
+    with pytest.raises(ArithmeticException):
+        spark.sql(f"insert into {table} (b) values (300)")
+    with pytest.raises(DeltaError):
+        spark.sql("select 1L id, 5L b").write.format("delta").mode("overwrite").option("replaceWhere", "id = 2").save(table_path)
+    assert sorted(Path(table_path).rglob("*")) == before

@@ -29,11 +29,23 @@ DELTA_ILLEGAL_OPTION/storage-level InvalidOptionError
 DELTA_OPERATION_NOT_ALLOWED/connect-catalog UnsupportedFeatureError
     The Spark Connect server has no data source delta, and its catalog refuses entries of unknown data sources, so {relation} cannot
     become a Delta table of the catalog.
-    Next: Leave the name out and use the table by its path, or register it on a classic session.
+    Next: Leave the name out and use the table by its path, as in CREATE TABLE delta.`/a/path`. A temporary view of it has a name.
 scratch-not-shared SessionError
-    The setting {setting} names the folder {folder}, which this process cannot write to, or which the Spark Connect server does not
-    read; both need the same folder.
+    The setting {setting} names the folder {folder}, but {reason}; both need the same folder.
     Next: Set it to a folder that both reach, such as one in an object store, or unset it.
+server-cannot-read SessionError
+    This process reads the table, but the Spark Connect server cannot read {folder}: {reason}.
+    Next: Let the server reach that folder: by the same path if it is a mount, or with the JARs of the file system and with
+    credentials of its own. bayou sends it no credentials.
+client-cannot-write StorageError
+    The write was refused before any file was written. bayou commits from this process, which cannot write to the table's folder:
+    {reason}.
+    Next: Give this process access: options of the write such as fs.s3a.access.key, the environment, or the mount of that folder.
+server-cannot-write SessionError
+    The write was refused before any file was written. The rows are written by the Spark Connect server, which does not read what
+    this process writes to the table's folder: {reason}.
+    Next: Let the server reach that folder: by the same path if it is a mount, or with the JARs of the file system and with
+    credentials of its own. bayou sends it no credentials.
 file-lists-ignored SessionError
     The setting {setting} of this session is true, so Spark would not read the list of the table's files.
     Next: Unset it with spark.conf.unset({setting!r}).

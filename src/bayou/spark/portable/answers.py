@@ -20,6 +20,7 @@ from bayou.spark.portable.changes import feed_frame
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
 from bayou.spark.portable.commands.merges import merge_into
 from bayou.spark.portable.commands.sql_commands import run_sql
+from bayou.spark.portable.commands.tables.catalog_methods import catalog_answer
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.references import references_in
 from bayou.spark.portable.scan.carrier import lists_are_whole
@@ -83,9 +84,8 @@ class TableAnswers:
         return self.rows({**source.options, **paths}, conditions)
 
     def catalog(self, request: proto.Catalog) -> DataFrame | None:
-        """None: the server answers."""
-        del request
-        return None
+        """Return the rows that answer a method about a table by path, or None if the server answers."""
+        return catalog_answer(self._application, self._spark, request)
 
     def references(self, sql: proto.SQL) -> Sequence[Reference]:
         """Return the tables in a query."""
@@ -98,17 +98,15 @@ class TableAnswers:
             return write_of(self._application, self._spark, command.write_operation)
         if kind == "write_operation_v2":
             return write_to(self._application, self._spark, command.write_operation_v2)
-        if kind == "write_stream_operation_start":
-            write_batches(self._spark, command.write_stream_operation_start)
-            self._streams.before_start(command.write_stream_operation_start)
-            return None
-        if kind == "streaming_query_command":
-            self._streams.catch_up(command.streaming_query_command)
-            return None
         if kind == "merge_into_table_command":
             return merge_into(self._application, self._spark, command.merge_into_table_command)
         if kind == "sql_command":
             return self._statement(command.sql_command)
+        if kind == "write_stream_operation_start":
+            write_batches(self._spark, command.write_stream_operation_start)
+            self._streams.before_start(command.write_stream_operation_start)
+        elif kind == "streaming_query_command":
+            self._streams.catch_up(command.streaming_query_command)
         return None
 
     def starting(self, start: proto.WriteStreamOperationStart) -> AbstractContextManager[Started | None]:

@@ -26,8 +26,9 @@ from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
 from bayou.spark.portable.files import files_in, footers_in, remove_empty
 from bayou.spark.portable.lookups import PortableLookups
+from bayou.spark.portable.requests.frames import as_given
 from bayou.spark.portable.requests.installation import requests_of
-from bayou.spark.portable.requests.kept_rows import as_given
+from bayou.spark.portable.scan.reach import check_before_write
 from bayou.spark.portable.scan.sources import literal
 from bayou.spark.portable.settings import SessionConf, pinned
 from bayou.spark.portable.stored_values import error_of_cast
@@ -309,6 +310,7 @@ class PortableBackend:
 
         The server writes with its own credentials. The job's settings of the file system may be secrets, so they are not sent.
         """
+        check_before_write(frame.sparkSession, job.root, job.hadoop)
         folder = f"{job.root}/{JOB_FOLDER}{uuid.uuid4().hex}"
         options = {**for_writer(job.options), **_WRITER_OPTIONS}
         settings = {**values(Job.WRITE), **({} if job.open_files is None else {_OPEN_FILES: str(job.open_files)})}

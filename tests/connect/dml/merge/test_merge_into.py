@@ -33,8 +33,13 @@ def test_invalid_merges(spark, make, rows):
 
 
 def test_files_without_a_possible_match_are_not_read(spark, make):
-    result = merged(make(), source_of(spark, *new(3)), "t.id = s.id and t.part = 'a'").whenMatchedDelete().execute()
-    assert (result.num_scanned_files, result.num_pruned_files) == (2, 2)
+    table, source = make(), source_of(spark, *new(3))
+    result = merged(table, source, "t.id != s.id and t.part = 'a'").whenMatchedUpdate("t.id < 5", set={"v": "'x'"}).execute()
+    assert (result.num_scanned_files, result.num_pruned_files) == (1, 3)
+    result = merged(table, source).whenMatchedDelete().execute()
+    assert (result.num_scanned_files, result.num_pruned_files) == (1, 3)
+    inserted = merged(table, source_of(spark, *new(30))).whenNotMatchedInsertAll().execute()
+    assert (inserted.num_scanned_files, inserted.num_inserted_rows) == (0, 1)
 
 
 def test_history(spark, make):
@@ -87,3 +92,15 @@ def test_merges_of_data_frames(spark, make, rows, table_path):
     merge = merge.whenMatched(F.col("key") == 3).update({"v": F.col("s.v")}).whenMatched().delete()
     merge.whenNotMatched().insert({"id": F.col("key"), "part": F.col("part"), "v": F.lit("x")}).merge()
     assert rows() == sorted([*all_rows(3, 4), (3, "a", "new"), (30, "b", "x")])
+
+
+def test_names_with_the_path_of_the_table(spark, make, rows, table_path):
+    make()
+    name = f"delta.`{table_path}`"
+    source = source_of(spark, *new(1, 2))
+    source.alias("s").mergeInto(name, F.expr(f"{name}.id = s.id")).whenMatched(F.col(f"{name}.id") == 1).updateAll().merge()
+    source.createOrReplaceTempView("of_path")
+    spark.sql(f"merge into {name} using of_path s on {name}.id = s.id when matched and {name}.v = 'v2' then delete")
+    spark.sql(f"update {name} set {name}.v = concat({name}.v, '!') where {name}.id = 3")
+    spark.sql(f"delete from {name} where {name}.id = 4")
+    assert rows("id, v")[:4] == [(0, "v0"), (1, "new"), (3, "v3!"), (5, "v5")]

@@ -66,6 +66,8 @@ def write_of(application: Application, spark: SparkSession, command: proto.Write
         return None
     _refuse_buckets(command)
     is_insert = command.table.save_method == _WRITE.SaveTable.TABLE_SAVE_METHOD_INSERT_INTO
+    if is_insert and not is_table(path):
+        raise failed("TABLE_OR_VIEW_NOT_FOUND", table=command.table.table_name)
     if is_insert or (mode == "append" and is_table(path)):
         how = "overwrite" if mode == "overwrite" else "append"
         if mode == "overwrite" and overwrites_dynamically(application, spark):
@@ -82,6 +84,8 @@ def write_to(application: Application, spark: SparkSession, command: proto.Write
     path = path_in(command.table_name)
     if path is None:
         return None
+    if command.mode in _INSERTS and not is_table(path):
+        raise failed("TABLE_OR_VIEW_NOT_FOUND", table=command.table_name)
     rows, options = frame_of(spark, command.input), dict(command.options)
     if command.with_schema_evolution:
         options["mergeSchema"] = "true"

@@ -10,6 +10,7 @@ from pyspark.sql.connect import proto
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind
+from bayou.spark.portable.dml.path_names import PathNames
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.requests.frames import column_of, frame_of
@@ -35,7 +36,12 @@ _KINDS: Final = {
 
 
 def planned_merge(
-    target: SessionTable, merge: Merge, text: str, query: Callable[[str], DataFrame], sql_of: Callable[[Part], str]
+    target: SessionTable,
+    merge: Merge,
+    text: str,
+    query: Callable[[str], DataFrame],
+    sql_of: Callable[[Part], str],
+    names: PathNames,
 ) -> PlannedChange:
     """Plan a MERGE statement.
 
@@ -43,6 +49,7 @@ def planned_merge(
         text: the statement, without parameters.
         query: returns the rows of a query in the statement, given its text.
         sql_of: returns the SQL of an expression in the statement.
+        names: the names with the path of the table, as `sql_of` replaces them.
     """
     source, given = merge.source, "" if merge.with_clause is None else f"{merge.with_clause.text} "
     alias = merge.source_alias
@@ -58,12 +65,13 @@ def planned_merge(
             _KINDS[each.kind],
             Action(each.action),
             None if each.condition is None else sql_of(each.condition),
-            None if each.is_star else [(column_sql(one.target), sql_of(one.value)) for one in each.assignments],
+            None if each.is_star else [(column_sql(names.parts(one.target)), sql_of(one.value)) for one in each.assignments],
         )
         for each in merge.clauses
     ]
-    name = () if merge.alias is None else (merge.alias,)
-    return planned(MergeRequest(target, rows, name, sql_of(merge.condition), clauses, merge.with_schema_evolution))
+    condition = sql_of(merge.condition)
+    name = names.alias if merge.alias is None else (merge.alias,)
+    return planned(MergeRequest(target, rows, name, condition, clauses, merge.with_schema_evolution))
 
 
 def merge_into(application: Application, spark: SparkSession, command: Any) -> CommandAnswer | None:
@@ -75,24 +83,25 @@ def merge_into(application: Application, spark: SparkSession, command: Any) -> C
     path = path_in(command.target_table_name)
     if path is None:
         return None
-    clauses = [
-        *_clauses(Kind.MATCHED, command.match_actions),
-        *_clauses(Kind.NOT_MATCHED, command.not_matched_actions),
-        *_clauses(Kind.NOT_MATCHED_BY_SOURCE, command.not_matched_by_source_actions),
-    ]
     target = SessionTable.of(application, spark, qualify(path).uri, {})
-    condition = column_of(command.merge_condition)
+    names = PathNames(path, spark, target.settings)
+    clauses = [
+        *_clauses(Kind.MATCHED, command.match_actions, names),
+        *_clauses(Kind.NOT_MATCHED, command.not_matched_actions, names),
+        *_clauses(Kind.NOT_MATCHED_BY_SOURCE, command.not_matched_by_source_actions, names),
+    ]
+    condition = names.expression(column_of(command.merge_condition))
     rows = frame_of(spark, command.source_table_plan)
-    planned(MergeRequest(target, rows, (), condition, clauses, command.with_schema_evolution)).run()
+    planned(MergeRequest(target, rows, names.alias, condition, clauses, command.with_schema_evolution)).run()
     return CommandAnswer()
 
 
-def _clauses(kind: Kind, actions: Iterable[proto.Expression]) -> Iterator[Clause]:
+def _clauses(kind: Kind, actions: Iterable[proto.Expression], names: PathNames) -> Iterator[Clause]:
     for expression in actions:
         each: Any = expression.merge_action
         word, _, star = proto.MergeAction.ActionType.Name(each.action_type).removeprefix("ACTION_TYPE_").partition("_")
-        pairs = [(_name(one.key), column_of(one.value)) for one in each.assignments]
-        condition = column_of(each.condition) if each.HasField("condition") else None
+        pairs = [(names.sql(_name(one.key)), names.expression(column_of(one.value))) for one in each.assignments]
+        condition = names.expression(column_of(each.condition)) if each.HasField("condition") else None
         yield Clause(kind, Action(word.lower()), condition, None if star else pairs)
 
 

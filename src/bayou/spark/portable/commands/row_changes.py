@@ -11,6 +11,7 @@ from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.statements.entry import planned_delete, planned_update
 from bayou.spark.portable.commands.merges import planned_merge
+from bayou.spark.portable.dml.path_names import PathNames
 from bayou.spark.portable.dml.scalar_queries import behind
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.text.row_changes import Delete, Merge, Update, row_change
@@ -51,19 +52,23 @@ def planned_change(
     assert isinstance(change, (Merge, Delete, Update))  # noqa: S101  (the caller has read the same statement)
     target = SessionTable.of(application, spark, qualify(path).uri, {})
 
+    names = PathNames(path, spark, target.settings)
+
     def sql_of(part: Part) -> str:
         """Return the SQL of an expression, in whose queries the WITH clause of the statement stands."""
-        return part.text if change.with_clause is None else behind(change.with_clause.text, part.text, target.settings)
+        text = part.text if change.with_clause is None else behind(change.with_clause.text, part.text, target.settings)
+        return names.sql(text) if change.alias is None else text
 
     plan: PlannedChange
     if isinstance(change, Merge):
-        plan = planned_merge(target, change, text, query, sql_of)
+        plan = planned_merge(target, change, text, query, sql_of, names)
     else:
-        name = () if change.alias is None else (change.alias,)
         condition = None if change.condition is None else sql_of(change.condition)
+        assignments = () if isinstance(change, Delete) else change.assignments
+        values = {column_sql(names.parts(each.target)): sql_of(each.value) for each in assignments}
+        name = names.alias if change.alias is None else (change.alias,)
         if isinstance(change, Delete):
             plan = planned_delete(target, name, condition, None)
         else:
-            values = {column_sql(each.target): sql_of(each.value) for each in change.assignments}
             plan = planned_update(target, name, condition, values, None)
     return plan

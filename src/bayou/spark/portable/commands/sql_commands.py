@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from bayou.errors import SqlSyntaxError
+from bayou.errors import SqlSyntaxError, failed
+from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.portable.commands.arguments import filled
 from bayou.spark.portable.commands.explained import explained
 from bayou.spark.portable.commands.identifiers import with_names
@@ -21,6 +22,7 @@ from bayou.spark.portable.text.tables.creations import Create
 from bayou.spark.portable.text.tables.statements import table_statement
 from bayou.spark.portable.text.tables.views import temporary_view
 from bayou.spark.portable.text.tree import UnreadableTextError
+from bayou.spark.read.request import is_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -64,8 +66,18 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
     if path is None:
         return None
     if isinstance(change, Insert):
-        return insert_of(application, spark, change, path, query)
+        if not is_table(path):
+            raise failed("TABLE_OR_VIEW_NOT_FOUND", table=column_sql(change.table.parts))
+        return insert_of(application, spark, change, path, query if change.by_name else lambda text: _with_names(query(text)))
     return changed_rows(application, spark, filled(sql), path, query)
+
+
+def _with_names(rows: DataFrame) -> DataFrame:
+    """Return rows whose columns have different names, for an INSERT by position."""
+    names = [name.lower() for name in rows.columns]
+    if len(set(names)) == len(names):
+        return rows
+    return rows.toDF(*(f"{name}_{place}" if names.count(name.lower()) > 1 else name for place, name in enumerate(rows.columns)))
 
 
 def _of_table(application: Application, spark: SparkSession, command: proto.Relation) -> CommandAnswer | None:

@@ -37,7 +37,10 @@ def predicate_of_keys(condition: PortableExpr, sides: Sides, snapshot: Snapshot,
     keys = [key for part in parts if (key := _key(part, sides, snapshot)) is not None]
     if not keys or not source.rows:
         return And(())
-    _, values = values_of(source.frame, keys, None)
+    try:
+        _, values = values_of(source.frame, keys, None)
+    except UnicodeDecodeError:  # a string of the source is not UTF-8
+        return And(())
     found = (condition_of(each.key, of_key) for each, of_key in zip(keys, values, strict=True))
     return from_catalyst([text for text in found if text is not None], by_logical_name(snapshot.schema))
 

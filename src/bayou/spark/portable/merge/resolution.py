@@ -327,6 +327,9 @@ class MergeResolution:
             if name == "AMBIGUOUS_REFERENCE":
                 column, columns_shown = found.get("name", ""), found.get("referenceNames", "")
                 raise failed("AMBIGUOUS_REFERENCE/merge", at=self._snapshot, column=column, columns=columns_shown) from None
+            if name == "AMBIGUOUS_COLUMN_REFERENCE":  # the source is made of a DataFrame of the table
+                shown = given[0].shown
+                raise failed("AMBIGUOUS_REFERENCE", at=self._snapshot, condition=shown, problems=(shown,)) from None
             raise
         types = [field.type for field in parse_schema(analysed.json()).fields]
         if len(types) != len(given):

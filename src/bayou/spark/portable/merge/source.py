@@ -14,7 +14,7 @@ from bayou.protocol.schema.reserved_names import OWN_PREFIX
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.portable.client import kept_rows
-from bayou.spark.portable.requests.kept_rows import as_given
+from bayou.spark.portable.requests.frames import as_given
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:

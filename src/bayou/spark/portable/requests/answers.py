@@ -20,10 +20,10 @@ class Answers(Protocol):
 
     It is asked at each request, so that a DataFrame follows its table. What it raises reaches the caller of PySpark as it is.
 
-    `read`, `catalog` and `references` may send requests on the same session, which pass untouched. If they return the same
-    DataFrame for the same version of a table, the server analyses repeated requests once.
+    `read` and `references` may send requests on the same session, which pass untouched. If they return the same DataFrame for the
+    same version of a table, the server analyses repeated requests once.
 
-    Requests that `command` sends are rewritten as those of a program are.
+    Requests that `command` and `catalog` send are rewritten as those of a program are.
     """
 
     def read(self, read: proto.Read, conditions: Sequence[proto.Expression] = ()) -> DataFrame | None:

@@ -117,7 +117,8 @@ class Relations:
             return replaced
         if kind == "catalog":
             self._note_catalog(relation.catalog)
-            return self._put(relation, self.answers.catalog, relation.catalog)
+            frame = self.answers.catalog(relation.catalog)
+            return frame is not None and self._put(relation, lambda _: frame, relation.catalog)
         return False
 
     def _replace_filtered(self, relation: proto.Relation, aliases: Aliases) -> bool:

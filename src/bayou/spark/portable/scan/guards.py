@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds while a scan of a Delta table runs on the server, whoever runs it: its lists of files are whole, and its settings are set.
+"""What holds while a scan of a Delta table runs on the server: its lists of files are whole, and its settings are set.
 
 - A list that was cut short or replaced gives fewer or other rows. Spark reads a list when it analyses a plan. Nobody writes a list
   twice, so a list that is whole when the operation has ended was whole at its analysis. The client looks at it then, which costs

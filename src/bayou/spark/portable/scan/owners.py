@@ -25,15 +25,16 @@ from bayou.storage.trees import EVERY_NAME
 if TYPE_CHECKING:
     from bayou.storage import LogStore
 
-try:
+with contextlib.suppress(ImportError):  # Windows, where only the age counts
     import fcntl
-except ImportError:  # Windows, where only the age counts
-    fcntl = None  # type: ignore[assignment]
 
 OWNER: Final = "owner"
 """The file in a client's folder that shows that the client runs."""
 PREFIX: Final = "bayou-scratch-"
 """The names of the folders begin with this."""
+IN_TABLE: Final = "_bayou_scratch"
+"""The folder in a table's folder that has the folders of clients."""
+_HAS_LOCKS: Final = "fcntl" in globals()
 _HOUR: Final = 3600.0
 _DAY_MS: Final = 24 * 3600 * 1000
 
@@ -55,11 +56,13 @@ def own(store: LogStore, folder: str) -> None:
     store.put(name, _machine().encode())
     path = store.local_path(name)
     with _lock:
-        if path is not None and fcntl is not None:
+        if path is not None and _HAS_LOCKS:
             file = Path(path).open("r+b")  # noqa: SIM115  (it stays open, and with it the lock)
             with contextlib.suppress(OSError):  # a file system without locks
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _held[path] = file
+            before, _held[path] = _held.get(path), file
+            if before is not None:
+                before.close()
         is_first = not _renewed
         _renewed.append((os.getpid(), store, name))
     if is_first:
@@ -126,7 +129,7 @@ def _is_orphan(store: LogStore, name: str, files: dict[str, int], now: int) -> b
     if now - files.get(OWNER, max(files.values())) > _DAY_MS:
         return True
     path = store.local_path(name)
-    if path is None or fcntl is None or OWNER not in files or store.read(name) != _machine().encode():
+    if path is None or not _HAS_LOCKS or OWNER not in files or store.read(name) != _machine().encode():
         return False
     with Path(path).open("r+b") as file:
         try:

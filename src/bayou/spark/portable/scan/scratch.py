@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find a folder that this process can write to and that the session's server reads: the place for lists of files.
 
-Lists hold paths, sizes and numbers of files, and no credentials. Each process has a folder of its own in the place that is found. It
-is deleted at the end of the process, or by the next client if the process was killed (see `owners.py`).
+Lists hold paths, sizes and numbers of files, and no credentials. Each process has a folder of its own in the place that is found.
+It is deleted at the end of the process, or by the next client if the process was killed (see `owners.py`).
 
 - If `spark.bayou.scratch` is set, that folder is used, and no other one.
 - A table on a local file system first tries the temporary folder of this machine, so that reading a table creates nothing in its
@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
 
 from bayou.errors import DeltaError, failed
-from bayou.spark.portable.scan.owners import PREFIX, delete_orphans, disown, own
+from bayou.spark.portable.scan.owners import IN_TABLE, PREFIX, delete_orphans, disown, own
+from bayou.spark.portable.scan.reach import check_server_reads, reach_of
 from bayou.storage import open_store, qualify
 
 if TYPE_CHECKING:
@@ -44,14 +44,10 @@ if TYPE_CHECKING:
 
 SETTING: Final = "spark.bayou.scratch"
 """The session's setting with the folder for lists of files."""
-IN_TABLE: Final = "_bayou_scratch"
-"""The folder for lists of files in a table's folder."""
-
 _OF_PATTERNS: Final = re.compile(r"[{}\[\]*?\\]")
 """Spark's file streams read no list in a folder whose path has one of these."""
 _lock: Final = threading.Lock()
 _claimed: Final[dict[str, tuple[int, Scratch]]] = {}
-_reached: Final[WeakKeyDictionary[SparkSession, dict[str, bool]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +135,27 @@ def scratch_of(
         given: that folder, or an empty string.
 
     Raises:
-        SessionError: the folder of `spark.bayou.scratch` cannot be used.
+        SessionError: the folder of `spark.bayou.scratch` cannot be used, or the server does not reach the table's storage.
     """
     if given:
-        place, name = qualify(given), _process_name(os.getpid())
+        place, name = qualify(given), process_name()
         scratch = Scratch(f"{place.uri.rstrip('/')}/{name}", open_store(place, storage_options), f"{name}/")
         if not _is_shared(spark, scratch):
-            raise failed("scratch-not-shared", folder=place.uri, setting=SETTING)
+            reach = reach_of(spark, scratch)
+            who = f"this process cannot write to it ({reach.not_written})" if reach.not_written else ""
+            who = who or f"the Spark Connect server does not read what this process writes there ({reach.not_read})"
+            raise failed("scratch-not-shared", folder=place.uri, setting=SETTING, reason=who)
         return scratch
-    return next((found for found in _candidates(snapshot) if _is_shared(spark, found)), None)
+    is_checked = False
+    for found in _candidates(snapshot):
+        if _is_shared(spark, found):
+            return found
+        if found.prefix and not found.is_local and reach_of(spark, found).not_read:
+            check_server_reads(spark, snapshot)  # no other folder makes up for it
+            is_checked = True
+    if not is_checked:
+        check_server_reads(spark, snapshot)
+    return None
 
 
 def lasting_scratch_of(
@@ -164,8 +172,9 @@ def lasting_scratch_of(
     Raises:
         SessionError: the folder of `spark.bayou.scratch` cannot be used.
     """
-    if spark.conf.get(SETTING, ""):
-        return scratch_of(spark, snapshot, storage_options)
+    given = str(spark.conf.get(SETTING, "") or "")
+    if given:
+        return scratch_of(spark, snapshot, storage_options, given)
     candidates = [Scratch(f"{snapshot.table_uri.rstrip('/')}/{IN_TABLE}", snapshot.source.store, f"{IN_TABLE}/")]
     with contextlib.suppress(DeltaError, OSError):  # this process has no access to the checkpoint
         if checkpoint is not None:
@@ -186,7 +195,7 @@ def scratch_at(spark: SparkSession, uri: str, storage_options: Mapping[str, str]
 
 def _candidates(snapshot: Snapshot) -> Iterator[Scratch]:
     uri = snapshot.table_uri.rstrip("/")
-    folder_in_table = f"{IN_TABLE}/{_process_name(os.getpid())}"
+    folder_in_table = f"{IN_TABLE}/{process_name()}"
     in_table = Scratch(f"{uri}/{folder_in_table}", snapshot.source.store, f"{folder_in_table}/")
     is_local = snapshot.source.store.local_path("x") is not None
     for is_temporary in (is_local, not is_local):
@@ -200,14 +209,13 @@ def _candidates(snapshot: Snapshot) -> Iterator[Scratch]:
 
 
 def _is_shared(spark: SparkSession, scratch: Scratch) -> bool:
-    """Whether the server reads what this process writes. Each session is asked once for each folder."""
+    """Whether the server reads what this process writes."""
+    if not reach_of(spark, scratch).is_shared:
+        return False
     with _lock:
-        known = _reached.setdefault(spark, {})
-        if scratch.uri not in known:
-            known[scratch.uri] = _reads_back(spark, scratch)
-            if known[scratch.uri]:
-                _claim(scratch)
-        return known[scratch.uri]
+        if scratch.uri not in _claimed:
+            _claim(scratch)
+    return True
 
 
 def _claim(scratch: Scratch) -> None:
@@ -237,19 +245,9 @@ def _release_all() -> None:
 atexit.register(_release_all)
 
 
-def _reads_back(spark: SparkSession, scratch: Scratch) -> bool:
-    token = secrets.token_hex(16)
-    name = f"reached-{token[:8]}.txt"
-    try:
-        scratch.put(name, token.encode())
-    except (DeltaError, OSError):
-        return False
-    try:
-        return [row[0] for row in spark.read.text(scratch.place(name)).take(2)] == [token]
-    except Exception:  # noqa: BLE001  (a server that cannot read it says so in many ways)
-        return False
-    finally:
-        scratch.delete(name)
+def process_name() -> str:
+    """Return the name of this process's folders."""
+    return _process_name(os.getpid())
 
 
 @cache

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of a stream from a table, which Spark's own file source reads.
 
-- Its list of files, in the format of Spark's file sink, names the batches. Each looks like one file to the source, which reads one a
-  trigger.
-- A batch is a folder with a list of its data files. Spark reads exactly these, without listing anything, and fails if one is missing.
-  Their modification times in the list are numbers, which go on from batch to batch.
-- The note holds what the rows of these files need: partition values and deletion vectors. Spark reads it anew for each batch.
+- Its list of files, in the format of Spark's file sink, names the batches. Each looks like one file to the source, which takes
+  one for each trigger.
+- A batch is a folder with a list of its data files. Spark reads exactly these, without listing anything. If one of them is
+  missing, the query fails. Their modification times in the list are numbers, which go on from batch to batch.
+- The note holds what the rows of these files need: partition values and deletion vectors. Spark reads it for each batch.
 
 A file that is not Parquet lies next to each list. If Spark ignores a list, it lists the folder, and fails on that file.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import secrets
 import time
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from bayou.protocol.actions.paths import hadoop_uri
 from bayou.spark.portable.scan.carrier import DECOY, DECOY_TEXT
 from bayou.spark.portable.scan.listed_files import ListedFiles
 from bayou.spark.portable.scan.manifest import LIST, Numbers, encoded_list, line
+from bayou.storage import delete_many, list_tree
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -36,12 +38,14 @@ if TYPE_CHECKING:
 NOTE: Final = "note-of-the-stream.json"
 """The name of the note. It has one line."""
 FAILED: Final = "/bayou-stream-failed-"
-"""The part of a file's path before the text of an error, in hexadecimal digits. No such file exists."""
+"""The part of a file's path before the string of an error, in hexadecimal digits. No such file exists."""
 _FIRST_BITS: Final = 42
 """The first number of a run is a time between the years 2039 and 2178, which no real file has."""
 MOST_FILES: Final = 1 << 30
 """So many data files can be numbered in a run."""
 _HEAD: Final = "v1"
+_FOLDER: Final = re.compile(r"/stream-[0-9a-f]{16}/?$")
+_METADATA: Final = LIST.partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ class StreamFolder:
     _lines: dict[str, str] = field(default_factory=dict, init=False)
     _sizes: dict[str, int] = field(default_factory=dict, init=False)
     _time: int = field(default=0, init=False)
+    _list_size: int = field(default=0, init=False)
 
     @property
     def place(self) -> str:
@@ -128,7 +133,7 @@ class StreamFolder:
         self._put(f"{self.name}/{name}", self.batch_list(snapshot, files, number))
 
     def put_failure(self, name: str, error: DeltaError) -> None:
-        """Write the list of a batch that fails with the text of an error."""
+        """Write the list of a batch that fails with the message of an error."""
         self._put(f"{self.name}/{name}", self.failure_list(error))
 
     def batch_list(self, snapshot: Snapshot, files: pa.Table, number: int) -> bytes:
@@ -136,15 +141,19 @@ class StreamFolder:
         return encoded_list(ListedFiles(snapshot, files), None, Numbers(self.first + number, files.num_rows))
 
     def failure_list(self, error: DeltaError) -> bytes:
-        """Return a list of files for which the query fails with an error's text.
+        """Return a list of files for which the query fails with the message of an error.
 
-        Spark finds the text in the path when it plans the batch, so that no filter of the query leaves the file out.
+        Spark finds the message in the path when it plans the batch, so that no filter of the query leaves the file out.
         """
         return f"{_HEAD}\n{line(hadoop_uri(self.place) + FAILED + str(error).encode().hex(), 1, 1)}".encode()
 
     def is_whole(self, name: str) -> bool:
         """Whether the list of a batch is in its folder, as it was written."""
         return self.scratch.has(f"{self.name}/{name}/{LIST}", self._sizes[name])
+
+    def has_list(self) -> bool:
+        """Whether the folder still has a list of batches."""
+        return self.scratch.has(f"{self.name}/{LIST}", self._list_size)
 
     def forget(self, *names: str) -> None:
         """Delete batches that Spark has read."""
@@ -170,7 +179,9 @@ class StreamFolder:
         self._sizes[folder.rpartition("/")[2]] = len(data)
 
     def _put_list(self) -> None:
-        self.scratch.put(f"{self.name}/{LIST}", "\n".join([_HEAD, *self._lines.values()]).encode())
+        data = "\n".join([_HEAD, *self._lines.values()]).encode()
+        self.scratch.put(f"{self.name}/{LIST}", data)
+        self._list_size = len(data)
 
 
 def put_list(scratch: Scratch, folder: str, data: bytes) -> None:
@@ -179,7 +190,19 @@ def put_list(scratch: Scratch, folder: str, data: bytes) -> None:
     scratch.put(f"{folder}/{LIST}", data)
 
 
-def delete_leftovers(scratch: Scratch, folder: str) -> None:
-    """Delete what is left of a batch that another process wrote."""
+def delete_batch(scratch: Scratch, name: str) -> None:
+    """Delete a batch in the folder of another run."""
+    scratch.delete(f"{name}/{LIST}", f"{name}/{DECOY}")
+
+
+def delete_run(scratch: Scratch, kept: Container[str]) -> None:
+    """Delete what an earlier run has left in its folder, which is `scratch` itself, without some of its batches.
+
+    A store that cannot list folders leaves it.
+    """
+    if _FOLDER.search(scratch.uri) is None:
+        return
     with contextlib.suppress(DeltaError, OSError):
-        scratch.delete(f"{folder}/{LIST}", f"{folder}/{DECOY}")
+        paths = [path for found in list_tree(scratch.store, (_METADATA,)) for path in found["path"].to_pylist()]
+        delete_many(scratch.store, [path for path in paths if path.partition("/")[0] not in kept])
+        scratch.delete("x")  # removes the folder itself if it is empty

@@ -6,9 +6,11 @@ If this process ends, the query goes on with the batches that are published, and
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakValueDictionary
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 _SECONDS: Final = 0.3
 """How long the thread waits between two looks at the query and at the tables."""
+_SECONDS_AT_EXIT: Final = 1.0
 _MOST_FAILURES: Final = 20
 """So many times in a row the server may fail to answer before the thread gives up."""
 _logger = logging.getLogger("bayou")
@@ -48,6 +51,10 @@ class Follower:
     def start(self) -> None:
         """Begin."""
         self._thread.start()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the query has ended and its folders are deleted, but not longer than some seconds."""
+        self._thread.join(max(seconds, 0))
 
     def wait_until_all_is_read(self) -> None:
         """Wait until Spark has completed all batches of what is committed now, or the query has ended."""
@@ -101,6 +108,16 @@ class Follower:
             if isinstance(document, dict):
                 found[name] = int(document.get("logOffset", -1))
         return found
+
+
+def _wait_for_ends() -> None:
+    """Give queries that have just ended the time to delete their folders."""
+    end = time.monotonic() + _SECONDS_AT_EXIT
+    for each in list(_followers.values()):
+        each.wait(end - time.monotonic())
+
+
+atexit.register(_wait_for_ends)
 
 
 def follower_of(run_id: str) -> Follower | None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The batches of a stream from a table: each is a folder whose name holds the offsets between which it reads.
 
-Spark keeps these names in the query's checkpoint, in the log of its file source. A query that is started again finds in them how far
-it has read. No other state exists.
+Spark keeps these names in the query's checkpoint, in the log of its file source. A query that is started again finds in them how
+far it has read. No other state exists.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 """One source of a running query: it publishes batches as the log of the table grows.
 
 Which files a batch has is decided as on a classic session. At most two batches wait for Spark, so that a batch has what was
-committed until shortly before it runs. If a query reads what is there and then ends, all its batches are published before it starts.
+committed until shortly before it runs. If a query reads what is there and then ends, all its batches are published before it
+starts.
 
 A batch is only published while no other run of the query can take one. Otherwise both could have the same rows. A query with a
 checkpoint therefore first runs without new batches: Spark stops an earlier run, and completes the batches that it has left.
@@ -21,7 +22,7 @@ from bayou.log.rows.vector_reader import read_vectors
 from bayou.log.streaming.request.limits import ReadLimits
 from bayou.spark.portable.scan.scratch import SETTING, scratch_at
 from bayou.spark.portable.scan.vectors import words_of
-from bayou.spark.portable.streams.folder import Facts, delete_leftovers, put_list
+from bayou.spark.portable.streams.folder import Facts, delete_batch, delete_run, put_list
 from bayou.spark.portable.streams.planned_batches import PlannedBatch
 from bayou.spark.scan.vector_loading import within_files
 
@@ -101,7 +102,7 @@ class SourceRun:
         """Write what Spark needs before the query starts, without new batches.
 
         Raises:
-            DeltaError: the beginning of a new stream cannot be found, or the batches of an earlier run cannot be written again.
+            DeltaError: the beginning of a new stream cannot be found, or the batches of an earlier run cannot be rewritten.
         """
         known = self.look()
         self.folder.create(0 if known is None else known.last.time)
@@ -114,7 +115,7 @@ class SourceRun:
         self._write_note()
 
     def look_again(self) -> None:
-        """Find out what earlier runs have done, after the last one was stopped, and write again what they have left."""
+        """Find out what earlier runs have done, after the last one was stopped, and rewrite the lists of what they have left."""
         known = self.look()
         if known is None:
             return
@@ -125,9 +126,13 @@ class SourceRun:
         for entry in known.pending:
             if entry.batch not in written:
                 self._rewrite(entry, is_last=entry is known.pending[-1])
+        for parent in {known.last.parent, *(entry.parent for entry in known.pending)}:
+            scratch = scratch_at(self.spark, parent, self.storage_options)
+            if scratch is not None:
+                delete_run(scratch, kept={batch.name for batch in left})
 
     def publish(self) -> None:
-        """Publish the first batches. If the query ends by itself, these are all that it reads."""
+        """Publish the first batches. If the query ends without being stopped, these are all that it reads."""
         if self.trigger is Trigger.AVAILABLE_NOW:
             self.source.fix_end()
         names = []
@@ -142,7 +147,7 @@ class SourceRun:
         """Drop the batches that Spark has completed, and publish the next one.
 
         Args:
-            completed: the number of the last completed batch; -1 if there is none.
+            completed: the number of the last completed batch; -1 before the first one is.
 
         Returns:
             Whether everything that is committed was read.
@@ -305,4 +310,4 @@ class SourceRun:
         if published.parent is not None:
             scratch = scratch_at(self.spark, published.parent, self.storage_options)
             if scratch is not None:
-                delete_leftovers(scratch, published.batch.name)
+                delete_batch(scratch, published.batch.name)

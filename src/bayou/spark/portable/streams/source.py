@@ -182,7 +182,7 @@ class TableStreams:
             raise failed("stream-folder-not-shared", at=snapshot, setting=SETTING)
         key = (scratch.uri, snapshot.table_uri, snapshot.version)
         folder = self._shown.get(key)
-        if folder is None:
+        if folder is None or not folder.has_list():
             folder = StreamFolder(scratch)
             folder.create()
             folder.put_failure("not-started", failed("stream-of-view", at=snapshot))

@@ -142,3 +142,9 @@ def test_an_offset_may_not_go_back(current, what):
 @pytest.mark.parametrize("current", [SourceOffset(ID, 4, 10), SourceOffset(ID, 5, 1), SourceOffset(ID, 5)])
 def test_an_offset_may_stay_or_go_on(current):
     check_order(SourceOffset(ID, 4, 10), current, "/t")
+
+
+def test_an_offset_of_spark_connect_is_refused():
+    with pytest.raises(StreamingSourceError, match="belongs to a query on Spark Connect") as raised:
+        SourceOffset.parse('{"logOffset":3}', ID, "/t")
+    assert raised.value.error_class == "DELTA_INVALID_SOURCE_OFFSET_FORMAT"

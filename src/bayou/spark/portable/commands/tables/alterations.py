@@ -79,7 +79,9 @@ def altered(application: Application, spark: SparkSession, statement: Alter, pat
     elif isinstance(change, ClusterBy):
         clustering.alter_cluster_by(target, change.columns)
     else:
-        alter_table.run(target, _changes(application, spark, target, change))
+        changes = _changes(application, spark, target, change)
+        _check_columns(target, changes)
+        alter_table.run(target, changes)
     return _DONE
 
 
@@ -87,7 +89,9 @@ def commented(application: Application, spark: SparkSession, statement: CommentO
     """Set or remove the comment of a column."""
     facts = {} if statement.text is None else {"newComment": statement.text}
     target = SessionTable.of(application, spark, qualify(path).uri, {})
-    alter_table.run(target, [Change.at("UpdateColumnComment", statement.parts[_PARTS_OF_PATH:], facts)])
+    changes = [Change.at("UpdateColumnComment", statement.parts[_PARTS_OF_PATH:], facts)]
+    _check_columns(target, changes)
+    alter_table.run(target, changes)
     return _DONE
 
 
@@ -112,6 +116,16 @@ def _changes(application: Application, spark: SparkSession, target: SessionTable
         case Comment(text):
             found = [Change("SetProperty", {"property": "comment", "value": text})]
     return found
+
+
+def _check_columns(target: SessionTable, changes: Sequence[Change]) -> None:
+    """Raise SchemaMismatchError, as Spark's analyzer does, if a change is about a top-level column that does not exist."""
+    snapshot = target.snapshot()
+    for each in changes:
+        is_of_column = each.kind.startswith("UpdateColumn") or each.kind in ("RenameColumn", "DeleteColumn")
+        if is_of_column and each.facts.get("ifExists") != "true" and snapshot.schema.field(each.path[0]) is None:
+            columns = snapshot.schema.names
+            raise failed("UNRESOLVED_COLUMN.WITH_SUGGESTION", at=snapshot, column=column_sql(each.path), columns=columns)
 
 
 def _added(application: Application, spark: SparkSession, columns: Sequence[Column]) -> Iterator[Change]:

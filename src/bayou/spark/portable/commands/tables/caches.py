@@ -23,26 +23,27 @@ _cached: Final[WeakKeyDictionary[Any, dict[str, DataFrame]]] = WeakKeyDictionary
 _lock: Final = threading.Lock()
 
 
-def cache_table(spark: SparkSession, path: str, *, is_lazy: bool, level: str | None) -> None:
+def cache_table(spark: SparkSession, path: str, *, is_lazy: bool, level: StorageLevel | None) -> None:
     """Let the server keep the rows of a table. Caching it again does nothing.
 
     Args:
         path: the table's path.
         is_lazy: whether the server reads the rows only when a query needs them.
-        level: the name of the storage level; None for Spark's default.
-
-    Raises:
-        InvalidOptionError: the storage level is unknown.
+        level: the storage level; None for Spark's default.
     """
     frame = spark.read.table(f"delta.{quoted_name(path)}")
-    of_level = storage_level(level)
     with _lock:
         tables = _cached.setdefault(_client(spark), {})
         if tables.setdefault(qualify(path).uri, frame) is not frame:
             return
-    frame.persist(*([] if of_level is None else [of_level]))
+    frame.persist(*([] if level is None else [level]))
     if not is_lazy:
         frame.count()
+
+
+def is_cached(spark: SparkSession, path: str) -> bool:
+    """Whether the client cached a table."""
+    return qualify(path).uri in _cached.get(_client(spark), {})
 
 
 def uncache_table(application: Application, spark: SparkSession, path: str) -> None:

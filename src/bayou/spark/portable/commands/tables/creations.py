@@ -88,7 +88,7 @@ def _create_as_select(
     if not exists and statement.kind == "replace":
         raise failed("TABLE_OR_VIEW_NOT_FOUND/replace", table=place.uri, relation=definition.name)
     rows = query(statement.query.text)
-    create_with_rows(application, rows, TableStatement(definition, statement.kind, options=statement.options))
+    create_with_rows(application, rows, TableStatement(definition, statement.kind))
 
 
 def created_like(application: Application, spark: SparkSession, statement: CreateLike) -> CommandAnswer | None:

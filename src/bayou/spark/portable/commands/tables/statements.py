@@ -9,7 +9,7 @@ from bayou.errors import failed
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.alter.truncate import truncate
 from bayou.spark.portable.commands.tables.alterations import altered, commented
-from bayou.spark.portable.commands.tables.caches import cache_table, refresh_table, uncache_table
+from bayou.spark.portable.commands.tables.caches import cache_table, refresh_table, storage_level, uncache_table
 from bayou.spark.portable.commands.tables.creations import created, created_like
 from bayou.spark.portable.commands.tables.descriptions import described
 from bayou.spark.portable.requests.answers import CommandAnswer
@@ -18,13 +18,14 @@ from bayou.spark.portable.text.tables.alterations import Alter, CommentOnColumn
 from bayou.spark.portable.text.tables.creations import Create, CreateLike
 from bayou.spark.portable.text.tables.descriptions import Cache, Refresh, Refused, Truncate, Uncache
 from bayou.spark.portable.text.tables.statements import table_statement
+from bayou.spark.portable.text.tree import UnreadableTextError
 from bayou.spark.read.request import is_table
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.table.refused_commands import refused_command, refused_on_path, refuses
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -42,6 +43,8 @@ _COMMANDS: Final = {
 }
 """Spark's classes of commands that are refused."""
 _DELTA: Final = "delta"
+_PATHS: Final = "spark.sql.runSQLOnFiles"
+_TABLE: Final = len(("delta", "path"))
 
 
 def run_table_statement(
@@ -56,12 +59,9 @@ def run_table_statement(
     Raises:
         UnreadableTextError: the statement is invalid, or bayou cannot read it.
     """
-    statement = table_statement(text)
-    if statement is None or not _is_about_delta(statement):
+    statement = _read(application, spark, text)
+    if statement is None:
         return None
-    dialect = Dialect.of(application.backend.settings(spark))
-    if dialect != Dialect():
-        statement = table_statement(text, dialect) or statement
     if isinstance(statement, Create):
         return created(application, spark, statement, query)
     if isinstance(statement, CreateLike):
@@ -74,10 +74,39 @@ def run_table_statement(
     return _described(application, spark, statement, path)
 
 
+def _read(application: Application, spark: SparkSession, text: str) -> TableStatement | None:
+    """Return a statement about a Delta table; None for another one, and if the session's SQL has no paths.
+
+    The session's settings are read, in one request, only for a statement about a Delta table.
+    """
+    settings: dict[str, str] | None = None
+    try:
+        statement = table_statement(text)
+    except UnreadableTextError:
+        settings = application.backend.settings(spark)
+        statement = _read_again(text, settings)
+    if statement is None or not _is_about_delta(statement):
+        return None
+    settings = application.backend.settings(spark) if settings is None else settings
+    if settings.get(_PATHS, "true").lower() != "true":
+        return None
+    dialect = Dialect.of(settings)
+    return statement if dialect == Dialect() else table_statement(text, dialect)
+
+
+def _read_again(text: str, settings: Mapping[str, str]) -> TableStatement | None:
+    """Read a statement by the session's settings. Raise UnreadableTextError if they have their defaults."""
+    dialect = Dialect.of(settings)
+    if dialect == Dialect():
+        raise UnreadableTextError("a statement that is not valid", 0)
+    return table_statement(text, dialect)
+
+
 def tables_of(statement: TableStatement) -> list[str]:
     """Return the paths of the Delta tables that a statement changes or describes."""
     if isinstance(statement, CommentOnColumn):
-        return [statement.parts[1]] if statement.parts[0].lower() == _DELTA and "/" in statement.parts[1] else []
+        is_at_path = len(statement.parts) > _TABLE and statement.parts[0].lower() == _DELTA and "/" in statement.parts[1]
+        return [statement.parts[1]] if is_at_path else []
     return [statement.table.path or ""] if is_path(statement.table) else []
 
 
@@ -100,7 +129,7 @@ def _described(application: Application, spark: SparkSession, statement: Descrip
         case Refresh():
             refresh_table(application, spark, path)
         case Cache(is_lazy=is_lazy, level=level):
-            cache_table(spark, path, is_lazy=is_lazy, level=level)
+            cache_table(spark, path, is_lazy=is_lazy, level=storage_level(level))
         case Uncache():
             uncache_table(application, spark, path)
         case Refused():

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run CREATE TEMPORARY VIEW and CACHE TABLE with a query over Delta tables by path.
 
-The server would parse the query again for each use of the name, and it cannot read the paths. The view of a DataFrame has the same rows.
+The server would parse the query again for each use of the name, and it cannot read the paths. The view of a DataFrame has the
+same rows.
 """
 
 from __future__ import annotations
