@@ -112,7 +112,7 @@ def test_row_changes_have_subqueries_over_paths(spark, path, keys):
 
 def test_values_and_sources_have_subqueries_over_paths(spark, path, keys):
     name = f"delta.`{path}`"
-    spark.sql(f"insert into {name} values ((select max(id) + 10 from delta.`{keys}`), 'new')")
+    spark.sql(f"insert into {name} select (select max(id) + 10 from delta.`{keys}`), 'new'")
     spark.sql(f"update {name} set s = (select cast(count(*) as string) from delta.`{keys}`) where id = 0")
     merge = "merge into identifier(:t) t using (select * from identifier(:k)) k on t.id = k.id when matched then delete"
     assert spark.sql(merge, {"t": name, "k": f"delta.`{keys}`"}).first().num_deleted_rows == 2
