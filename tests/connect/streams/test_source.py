@@ -194,6 +194,19 @@ def test_a_stream_joins_a_table_and_keeps_a_state(source):
     assert source.ids() == [1, 2, 3]
 
 
+def test_columns_of_the_dataframe_and_a_watermark(source):
+    source.add(1, 2, 3, columns="id; timestamp_seconds(id) as time")
+    names = source.spark.createDataFrame([(1, "one"), (2, "two")], "id long, name string")
+
+    def change(stream):
+        joined = stream.where(stream["id"] < 3).join(names, stream["id"] == names["id"])
+        return joined.withWatermark("time", "1 hour").groupBy(stream["id"].alias("id"), F.window("time", "1 second")).count()
+
+    query = change(source.stream()).writeStream.format("memory").queryName("counts").outputMode("complete")
+    assert query.trigger(availableNow=True).start().awaitTermination(SECONDS)
+    assert sorted((row.id, row["count"]) for row in source.spark.table("counts").collect()) == [(1, 1), (2, 1)]
+
+
 def test_a_query_without_a_checkpoint(source):
     source.add(1)
     query = source.stream().writeStream.format("memory").queryName("rows_in_memory").trigger(availableNow=True).start()
