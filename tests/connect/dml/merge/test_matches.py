@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import NumberFormatException
 from tests.connect.dml.conftest import FEED, VECTORS, WAYS, all_rows
 from tests.connect.dml.merge.sources import merged, new, source_of
 
@@ -71,6 +72,8 @@ def test_values_are_cast_to_the_types_of_their_columns(spark, make, rows, ways):
     merged(table, source).whenMatchedUpdate(set={"v": "s.n"}).execute()
     assert rows() == sorted([*all_rows(3), (3, "a", "5")])
     with pytest.raises(DeltaError, match="DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"):
+        merged(table, source).whenMatchedUpdate(set={"id": "1e30D"}).execute()
+    with pytest.raises(NumberFormatException, match="CAST_INVALID_INPUT"):
         merged(table, source).whenMatchedUpdate(set={"id": "'x'"}).execute()
 
 
