@@ -29,8 +29,8 @@ WITH_HDFS := BAYOU_MINICLUSTER_JAR=$${BAYOU_MINICLUSTER_JAR-$$($(BIN)/python scr
 WITH_S3 := BAYOU_S3_JARS=$${BAYOU_S3_JARS-$$($(BIN)/python scripts/s3_jars.py)} && export BAYOU_S3_JARS &&
 # The same for the servers of object stores.
 with_server = $(2)=$${$(2)-$$($(BIN)/python scripts/object_servers.py $(1))} && export $(2) &&
-WITH_STORES := $(call with_server,azurite,BAYOU_AZURITE) $(call with_server,versitygw,BAYOU_VERSITYGW) \
-	$(call with_server,fake-gcs-server,BAYOU_FAKE_GCS)
+WITH_S3_SERVER := $(call with_server,versitygw,BAYOU_VERSITYGW)
+WITH_STORES := $(call with_server,azurite,BAYOU_AZURITE) $(WITH_S3_SERVER) $(call with_server,fake-gcs-server,BAYOU_FAKE_GCS)
 # The same for the statements of Spark's own tests, which only the long runs read.
 WITH_SQL_TESTS := BAYOU_SPARK_SQL_TESTS=$${BAYOU_SPARK_SQL_TESTS-$$($(BIN)/python scripts/spark_sql_tests.py)} && export BAYOU_SPARK_SQL_TESTS &&
 PYTEST := $(BIN)/python -m pytest
@@ -51,10 +51,10 @@ demo: setup ## The flights of 2013 become a Delta table, are queried, travel in 
 test: setup ## All tests but the long ones, on the newest PySpark
 	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_STORES) $(PYTEST) $(SHARED_OUT) $(ARGS)
 
-	@$(WITH_JAVA) $(PYTEST) -n 2 --dist loadfile tests/connect $(ARGS)
+	@$(WITH_JAVA) $(WITH_S3) $(WITH_S3_SERVER) $(PYTEST) -n 2 --dist loadfile tests/connect $(ARGS)
 
 test-connect: setup ## The tests on a server of Spark Connect that they start, in a process without classic sessions
-	@$(WITH_JAVA) $(PYTEST) -n 2 --dist loadfile tests/connect $(ARGS)
+	@$(WITH_JAVA) $(WITH_S3) $(WITH_S3_SERVER) $(PYTEST) -n 2 --dist loadfile tests/connect $(ARGS)
 
 test-core: setup ## The tests that need no JVM
 	@$(WITH_STORES) $(PYTEST) $(SHARED_OUT) tests/core tests/scenarios/core $(ARGS)

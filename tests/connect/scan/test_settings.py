@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException
 from tests.support.tables.built import file_of
@@ -17,7 +20,7 @@ from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.spark.portable.scan.guards import FIELD_IDS
 from bayou.spark.portable.scan.rows import scan_frame
-from bayou.testing.table_builder import TableBuilder
+from bayou.testing.table_builder import TableBuilder, add
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -171,3 +174,27 @@ def test_a_session_that_becomes_case_sensitive_is_noticed(spark: SparkSession, o
     finally:
         spark.conf.unset(CASE)
     assert followed.count() == 4
+
+
+def test_settings_of_the_session_do_not_change_rows_that_are_rewritten(spark: SparkSession, table_path: str) -> None:
+    """With this setting Spark shifts the times in files of other programs. A read shows that, and no commit keeps it."""
+    times = pa.array([dt.datetime(2024, 1, day, tzinfo=dt.timezone.utc) for day in (1, 2)], pa.timestamp("us", "UTC"))
+    file = Path(table_path, "x.parquet")
+    file.parent.mkdir(parents=True)
+    pq.write_table(pa.table({"id": pa.array([1, 2], pa.int64()), "t": times}), file, use_deprecated_int96_timestamps=True)
+    action = add("x.parquet", size=file.stat().st_size, stats={"numRecords": 2})
+    TableBuilder(table_path).create({"id": "long", "t": "timestamp"}).commit(action)
+    frame = spark.read.format("delta").load(table_path).selectExpr("id", "unix_seconds(t) AS t")
+    before = dict(frame.collect())
+    settings = {"spark.sql.parquet.int96TimestampConversion": "true", "spark.sql.session.timeZone": "America/Los_Angeles"}
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        assert dict(frame.collect()) != before
+        bayou.DeltaTable.forPath(spark, table_path).update("id = 1", {"id": "10"})
+        assert spark.conf.get("spark.sql.parquet.int96TimestampConversion") == "true"
+    finally:
+        spark.conf.unset("spark.sql.parquet.int96TimestampConversion")
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    assert dict(frame.collect()) == {10: before[1], 2: before[2]}

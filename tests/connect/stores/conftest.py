@@ -64,11 +64,8 @@ def s3_settings(store: Proxy) -> Mapping[str, str]:
 def server(s3_settings: Mapping[str, str], store: Proxy) -> Iterator[ConnectServer]:
     """The server of Spark Connect."""
     pytest.importorskip("grpc", reason="the client of Spark Connect needs grpcio")
-    environment = {
-        **ACCESS,
-        "AWS_ALLOW_HTTP": "true",
-        "AWS_ENDPOINT_URL": store.url,
-    }  # for the Python of the server, which commits the batches of streams
+    # For the Python of the server, which commits the batches of streams.
+    environment = {**ACCESS, "AWS_ALLOW_HTTP": "true", "AWS_ENDPOINT_URL": store.url}
     with ConnectServer(s3_settings, environment=environment) as started:
         yield started
 

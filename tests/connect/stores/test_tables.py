@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+    from tests.support.object_servers import Proxy
 
 Options = dict[str, str]
 RETENTION = "spark.databricks.delta.retentionDurationCheck.enabled"

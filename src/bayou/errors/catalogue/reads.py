@@ -38,11 +38,11 @@ server-cannot-read SessionError
     Next: Let the server reach that folder: by the same path if it is a mount, or with the JARs of the file system and with
     credentials of its own. bayou sends it no credentials.
 client-cannot-write StorageError
-    The write was refused before any file was written. bayou commits from this process, which cannot write to the table's folder:
+    The write was refused before any file was written, because this process, which commits, cannot write to the table's folder:
     {reason}.
     Next: Give this process access: options of the write such as fs.s3a.access.key, the environment, or the mount of that folder.
 server-cannot-write SessionError
-    The write was refused before any file was written. The rows are written by the Spark Connect server, which does not read what
+    The write was refused before any file was written, because the Spark Connect server, which writes the rows, does not read what
     this process writes to the table's folder: {reason}.
     Next: Let the server reach that folder: by the same path if it is a mount, or with the JARs of the file system and with
     credentials of its own. bayou sends it no credentials.

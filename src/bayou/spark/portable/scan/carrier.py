@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.deletion_vectors.roaring import Bitmap
+    from bayou.spark.portable.scan.folders import Scratch
     from bayou.spark.portable.scan.listed_files import ListedFiles
-    from bayou.spark.portable.scan.scratch import Scratch
 
 DECOY: Final = "list-of-files-is-missing"
 """The file that makes Spark fail if it lists the folder."""

@@ -82,7 +82,7 @@ def disown(store: LogStore, folder: str) -> None:
 
 
 def delete_orphans(store: LogStore, parent: str, own_folder: str) -> None:
-    """Delete the folders beside a folder of this process whose clients are gone. Errors are ignored.
+    """Delete the folders of clients that are gone, next to the folder of this process. Errors are ignored.
 
     Args:
         parent: the path of the folder that has the folders of clients, with a trailing slash; empty for the store's root.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from bayou.errors import DeltaError, failed, reason, redact_text
+from bayou.spark.portable.scan.folders import Scratch, literal, process_name
 from bayou.spark.portable.scan.owners import IN_TABLE
 from bayou.storage import open_store, qualify
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.portable.scan.scratch import Scratch
 
 _CONTENT: Final = "the server read something else"
 _lock: Final = threading.Lock()
@@ -65,7 +65,7 @@ def _tried(spark: SparkSession, folder: Scratch) -> Reach:
     except (DeltaError, OSError) as error:
         return Reach(not_written=reason(error))
     try:
-        is_same = [row[0] for row in spark.read.text(_literal(folder.place(name))).take(2)] == [token]
+        is_same = [row[0] for row in spark.read.text(literal(folder.place(name))).take(2)] == [token]
     except Exception as error:  # noqa: BLE001  (a server that cannot read it says so in many ways)
         return Reach(not_read=_said(error))
     finally:
@@ -77,7 +77,7 @@ def check_server_reads(spark: SparkSession, snapshot: Snapshot) -> None:
     """Raise SessionError if the server cannot list the log of a table, which this process has read."""
     uri = f"{snapshot.table_uri.rstrip('/')}/_delta_log"
     try:
-        spark.read.text(_literal(uri)).schema  # noqa: B018  (the property sends the request)
+        spark.read.text(literal(uri)).schema  # noqa: B018  (the property sends the request)
     except Exception as error:
         raise failed("server-cannot-read", at=snapshot, folder=uri, reason=_said(error)) from error
 
@@ -89,8 +89,6 @@ def check_before_write(spark: SparkSession, root: str, storage_options: Mapping[
         StorageError: this process cannot write to the table's folder.
         SessionError: the server does not reach it, or has another folder of that name.
     """
-    from bayou.spark.portable.scan.scratch import Scratch, process_name  # noqa: PLC0415  (it imports this module)
-
     store = open_store(qualify(root), storage_options)
     folder = f"{IN_TABLE}/{process_name()}"
     probe = Scratch(f"{root.rstrip('/')}/{folder}", store, f"{folder}/")
@@ -107,9 +105,3 @@ def _said(error: Exception) -> str:
     """Return the first line of what the server said."""
     lines = (line.strip() for line in str(error).split("\n"))
     return redact_text(next((line for line in lines if line), type(error).__name__)).rstrip(".")
-
-
-def _literal(path: str) -> str:
-    from bayou.spark.portable.scan.sources import literal  # noqa: PLC0415  (it imports this module)
-
-    return literal(path)

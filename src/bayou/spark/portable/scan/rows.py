@@ -80,7 +80,7 @@ def scan_frame(
         with_metadata: whether to add `METADATA` with all fields of Spark's `_metadata`. Its `file_modification_time` is that of
             the log. Spark's own `_metadata` stays available too, but its `file_modification_time` is a number of the file.
         with_ids: whether to add the stored columns of row ids, their constants, and `METADATA`, for `RowIdColumns.known`.
-        rewrites: whether the rows are written again, or a check depends on them, so that no setting changes their values.
+        rewrites: whether the rows are rewritten, or a check depends on them, so that no setting changes their values.
         constants: further columns by their names: an int32 or int64 for each of the files, in the order of `positions`.
         storage_options: credentials for this process to read deletion vectors and footers. They are not sent to Spark.
         files: other files to read instead of the snapshot's. Positions are then those in this list. They have no partition values.

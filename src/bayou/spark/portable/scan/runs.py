@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Watch what one client runs on its server: something is done before a request is sent, and when its operation has ended.
 
-This is below everything that rewrites requests, so that it sees them as the server gets them, whoever sends them.
+This is below everything that rewrites requests, so that it sees all requests as the server gets them.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class Runs:
     def _drop(self, operation: str) -> None:
         run = self._forget(operation)
         if run is not None:
-            with contextlib.suppress(Exception):  # the client is told of the failure of its operation, and not of this one
+            with contextlib.suppress(Exception):  # the program gets the failure of its operation, and not this one
                 run.close()
 
 
@@ -186,7 +186,7 @@ def case_changes(spark: SparkSession) -> int:
 
 def _runs_of(client: Any) -> Runs:
     with _making:
-        stub = client._stub  # noqa: SLF001  (PySpark has no other place for it)
+        stub = client._stub
         if isinstance(stub, Runs):
             return stub
         inner = getattr(stub, "inner", None)  # of a stub that rewrites requests
@@ -194,7 +194,7 @@ def _runs_of(client: Any) -> Runs:
             return inner
         runs = Runs(stub if inner is None else inner)
         if inner is None:
-            client._stub = runs  # noqa: SLF001  (as above)
+            client._stub = runs
         else:
             stub.inner = runs
         return runs

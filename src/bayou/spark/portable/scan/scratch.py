@@ -20,16 +20,14 @@ import atexit
 import contextlib
 import os
 import re
-import secrets
 import shutil
 import tempfile
 import threading
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError, failed
+from bayou.spark.portable.scan.folders import Scratch, process_name
 from bayou.spark.portable.scan.owners import IN_TABLE, PREFIX, delete_orphans, disown, own
 from bayou.spark.portable.scan.reach import check_server_reads, reach_of
 from bayou.storage import open_store, qualify
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.storage import LogStore
 
 SETTING: Final = "spark.bayou.scratch"
 """The session's setting with the folder for lists of files."""
@@ -48,79 +45,6 @@ _OF_PATTERNS: Final = re.compile(r"[{}\[\]*?\\]")
 """Spark's file streams read no list in a folder whose path has one of these."""
 _lock: Final = threading.Lock()
 _claimed: Final[dict[str, tuple[int, Scratch]]] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Scratch:
-    """A folder for lists of files.
-
-    Attributes:
-        uri: the folder as Spark's readers accept it.
-        store: the store that this process writes it with.
-        prefix: the folder's path in the store, with a trailing slash; empty for its root.
-    """
-
-    uri: str
-    store: LogStore
-    prefix: str = ""
-
-    def place(self, name: str) -> str:
-        """Return what Spark's readers call a file or folder of this folder."""
-        return f"{self.uri}/{name}"
-
-    def put(self, name: str, data: bytes) -> None:
-        """Create a file.
-
-        Raises:
-            StorageError: it could not be written.
-        """
-        self.store.put(self.prefix + name, data)
-
-    @property
-    def is_local(self) -> bool:
-        """Whether the folder is on a local file system."""
-        return self.store.local_path("x") is not None
-
-    def has(self, name: str, size: int, mark: object = None) -> bool:
-        """Whether a file exists and has a size in bytes, and a mark if one is given."""
-        try:
-            if mark is not None:
-                return self.mark(name) == mark
-            return self.store.size(self.prefix + name) == size
-        except (DeltaError, OSError):
-            return False
-
-    def mark(self, name: str) -> object:
-        """Return what differs between a file on a local disk and any file that replaces it. None in other stores."""
-        path = self.store.local_path(self.prefix + name)
-        if path is None:
-            return None
-        found = os.stat(path)  # noqa: PTH116  (saves a Path object)
-        return found.st_size, found.st_mtime_ns, found.st_ino
-
-    def delete(self, *names: str) -> None:
-        """Delete files, and on the local disk the folders that they leave empty. Ignore errors: others may have deleted them."""
-        for name in names:
-            with contextlib.suppress(DeltaError, OSError):
-                self.store.delete(self.prefix + name)
-            self.remove_empty(name, name.count("/"))
-
-    def close(self) -> None:
-        """Remove the folder itself from a table on the local disk if it is empty."""
-        if self.prefix:
-            self.remove_empty("x", self.prefix.count("/"))
-
-    def remove_empty(self, name: str, levels: int) -> None:
-        """Delete the folders above a file that are empty, on the local disk.
-
-        Args:
-            levels: how many of them at most.
-        """
-        path = self.store.local_path(self.prefix + name)
-        if path is not None:
-            with contextlib.suppress(OSError):  # not empty
-                for folder in list(Path(path).parents)[:levels]:
-                    folder.rmdir()
 
 
 def scratch_of(
@@ -243,16 +167,6 @@ def _release_all() -> None:
 
 
 atexit.register(_release_all)
-
-
-def process_name() -> str:
-    """Return the name of this process's folders."""
-    return _process_name(os.getpid())
-
-
-@cache
-def _process_name(process: int) -> str:
-    return f"{PREFIX}{process}-{secrets.token_hex(6)}"
 
 
 @cache

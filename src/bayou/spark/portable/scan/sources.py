@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -15,6 +14,7 @@ from bayou.errors import failed
 from bayou.log.actions.keys import hadoop_uris
 from bayou.protocol.actions.paths import to_uri
 from bayou.spark.portable.scan.carrier import carrier
+from bayou.spark.portable.scan.folders import literal
 from bayou.spark.portable.scan.guards import guard_lists
 from bayou.spark.portable.scan.scratch import SETTING, scratch_of
 from bayou.spark.portable.scan.vectors import BLOCKS, block_file, block_table
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 MOST_PATHS: Final = 1000
 """The most files of a scan without a list. Spark looks at each path whenever it analyses the query."""
-_OF_PATTERNS: Final = re.compile(r"[{}\[\]*?\\]")
 _METADATA_FIELDS: Final = StructType(
     [
         *(StructField(name, StringType()) for name in ("file_path", "file_name")),
@@ -187,8 +186,3 @@ class _Paths:
 
     def blocks(self, vectors: Sequence[Bitmap | None]) -> DataFrame:
         return self.spark.createDataFrame(block_table(vectors), BLOCKS)
-
-
-def literal(path: str) -> str:
-    """Return a path for Spark's readers, in which characters of patterns mean themselves."""
-    return _OF_PATTERNS.sub(r"\\\g<0>", path)
