@@ -193,7 +193,7 @@ SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/spark/scan/test_plans.py": (40, _JOBS),
     "tests/spark/scan/test_py4j_calls.py": (380, _JOBS),
     "tests/spark/scan/test_vector_columns.py": (220, _JOBS),
-    "tests/spark/session/test_log_jobs.py": (60, _JOBS),
+    "tests/spark/native/session/test_log_jobs.py": (60, _JOBS),
     "tests/spark/session/test_progress.py": (40, _JOBS),
     "tests/spark/session/test_settings.py": (40, _JOBS),
     "tests/spark/sql/test_alter_table.py": (40, _JOBS),

@@ -153,6 +153,26 @@ assert not {{"py4j", "pyspark.core"}} & set(sys.modules)
     assert run.returncode == 0, run.stderr
 
 
+def test_modules_for_every_session_load_nothing_of_the_native_backend():
+    paths = [file.relative_to(SOURCE).with_suffix("").parts for file in FILES if file.name != "__main__.py"]
+    names = {".".join(["bayou", *path]).removesuffix(".__init__") for path in paths}
+    modules = sorted(name for name in names if not name.startswith(("bayou.spark.jvm", "bayou.spark.native")))
+    code = f"""
+import sys
+from importlib import import_module
+
+for module in {modules}:
+    try:
+        import_module(module)
+    except ModuleNotFoundError as error:
+        assert error.name == "IPython", (module, error)  # a notebook has it
+loaded = [name for name in sys.modules if name.startswith(("bayou.spark.jvm", "bayou.spark.native"))]
+assert not loaded, loaded
+"""
+    run = run_as_client(code)
+    assert run.returncode == 0, run.stderr
+
+
 def test_with_the_client_of_spark_connect_alone_each_name_is_there_and_a_classic_application_is_not():
     pytest.importorskip("grpc", reason="the client of Spark Connect needs it")
     code = f"""

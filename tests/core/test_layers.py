@@ -42,20 +42,19 @@ ROOMS = (
         "diffs",
         "health_report",
     ),
-    *("spark/user_defined_types", "spark/text", "spark/catalog", "spark/backend", "spark/expr", "spark/pinned_settings"),
-    *("spark/jvm/gateway", "spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),
-    *("spark/errors", "spark/session", "spark/types", "spark/expressions", "spark/portable/text"),
-    *(
-        "spark/portable/client",
-        "spark/portable/settings",
-        "spark/portable/requests/messages",
-        "spark/portable/requests/compression",
-    ),
-    *("spark/scan", "spark/portable/scan", "spark/read", "spark/data_files"),
-    *("spark/dml/keys", "spark/dml/core", "spark/dml/native", "spark/dml/statements", "spark/dml/replace"),
-    *("spark/dml/merge/resolution", "spark/dml/merge/source", "spark/dml/merge", "spark/dml"),
+    *("spark/user_defined_types", "spark/text", "spark/catalog", "spark/task_counts", "spark/backend", "spark/expr"),
+    *("spark/pinned_settings", "spark/errors", "spark/session", "spark/types", "spark/expressions", "spark/portable/text"),
+    *("spark/scan", "spark/read", "spark/data_files"),
+    *("spark/dml/keys", "spark/dml/core", "spark/dml/statements", "spark/dml/replace"),
+    *("spark/dml/merge/resolution", "spark/dml/merge", "spark/dml"),
     *("spark/maintenance", "spark/write", "spark/create", "spark/alter", "spark/streaming", "spark/table", "spark/sql"),
-    *("spark/portable/requests", "spark/portable/names", "spark/portable/commands", "spark/portable"),
+    # The native backend, for classic sessions.
+    *("spark/jvm/gateway", "spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),
+    *("spark/native/errors", "spark/native/session", "spark/native/scan", "spark/native/dml"),
+    *("spark/native/merge/resolution", "spark/native/merge/source", "spark/native/merge"),
+    *("spark/native/streaming", "spark/native/sql", "spark/native"),
+    # The portable backend, for sessions of Spark Connect.
+    *("spark/portable/client", "spark/portable/settings", "spark/portable/requests", "spark/portable/names", "spark/portable"),
     *("spark/enable", "spark", "full_check", "table", "as_delta", "__init__", "as_delta/__main__", "cli", "__main__", "testing"),
 )
 # Rooms that may not use a lower one: left of the colon the user, right of it what it does without.
@@ -66,6 +65,8 @@ SEPARATE = {
     "spark/create": ("spark/maintenance",),
     "spark/alter": ("spark/create", "spark/write"),
     "spark/streaming": ("spark/alter", "spark/create", "spark/maintenance"),
+    "spark/native": ("spark/portable",),
+    "spark/portable": ("spark/jvm", "spark/native"),
 }
 
 # What each room may import of others; rooms that are not named may import anything.
@@ -81,6 +82,9 @@ OF_ROOM = {
 }
 
 JVM_ROOM = ("spark", "jvm")
+NATIVE_ROOMS = ("spark/jvm", "spark/native")
+PORTABLE_ROOM = "spark/portable"
+CONNECT = "pyspark.sql.connect"
 ADAPTERS = tuple(sorted(SOURCE.rglob("*.java")))
 JVM_NAMES = {"_jvm", "_jsparkSession"}
 # What PySpark calls the Java objects behind its own.
@@ -243,6 +247,32 @@ def test_pyspark_is_not_imported_for_types_outside_spark():
 def test_one_module_imports_py4j():
     users = {place(file) for file in FILES for each in imports(file) if each.module.split(".")[0] == "py4j"}
     assert users == {"spark/jvm/gateway"}
+
+
+def test_only_the_native_backend_imports_spark_jvm():
+    """Also in functions and for types: other code uses a session through `spark/backend.py`."""
+    others = [file for file in FILES if not any(is_within(place(file), room) for room in NATIVE_ROOMS)]
+    users = {place(file): place(each) for file in others for each in imported(file) if is_within(place(each), NATIVE_ROOMS[0])}
+    assert not users
+
+
+def test_only_the_portable_backend_imports_spark_connect():
+    others = [file for file in FILES if not is_within(place(file), PORTABLE_ROOM)]
+    users = [where(file, each.line) for file in others for each in imports(file) if f"{each.module}.".startswith(f"{CONNECT}.")]
+    assert not users
+
+
+def test_code_for_every_session_imports_no_backend():
+    """It loads them by name. Only entry points import them, in functions: `spark/enable.py`, and `as_delta` for PySpark's classes.
+
+    `spark/portable/text` reads SQL for every session.
+    """
+    backends = (*NATIVE_ROOMS, PORTABLE_ROOM)
+    entries = ("spark/enable", "as_delta", *backends)
+    others = [file for file in FILES if not any(is_within(place(file), room) for room in entries)]
+    users = [(place(file), place(each)) for file in others for each in imported(file)]
+    texts = f"{PORTABLE_ROOM}/text"
+    assert not [pair for pair in users if any(is_within(pair[1], room) for room in backends) and not is_within(pair[1], texts)]
 
 
 def test_only_spark_jvm_knows_the_internals_of_spark():

@@ -9,7 +9,7 @@ import contextlib
 from tests.hadoop.cluster import HADOOP, JARS, gateway
 
 from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.session.hadoop_store import HadoopStore, connect
+from bayou.spark.native.session.hadoop_store import HadoopStore, connect
 from bayou.storage import qualify
 
 

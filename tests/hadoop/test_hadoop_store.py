@@ -16,9 +16,9 @@ from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations import hadoop
 from bayou.spark.jvm.relations.hadoop import HadoopError
-from bayou.spark.session import hadoop_store
+from bayou.spark.native.session import hadoop_store
+from bayou.spark.native.session.hadoop_store import HadoopStore, connect, open_hadoop_store, register_hadoop_stores
 from bayou.spark.session.application import Application
-from bayou.spark.session.hadoop_store import HadoopStore, connect, open_hadoop_store, register_hadoop_stores
 from bayou.storage import open_store, qualify, register, unregister
 from bayou.storage.object_stores.object_store import ObjectStore
 from bayou.storage.registry import registered_name
@@ -255,7 +255,7 @@ def test_a_store_that_the_program_registered_stays(spark):
     finally:
         unregister("hdfs")
         register_hadoop_stores()
-    assert registered_name("hdfs") == "bayou.spark.session.hadoop_store:open_hadoop_store"
+    assert registered_name("hdfs") == "bayou.spark.native.session.hadoop_store:open_hadoop_store"
 
 
 def test_without_a_session_the_scheme_is_not_served(monkeypatch):

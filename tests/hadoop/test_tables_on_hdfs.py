@@ -20,8 +20,8 @@ from bayou.protocol.actions import paths
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.deletion_vectors.descriptor import encode_file
 from bayou.spark.data_files.uncommitted_files import UncommittedFiles
-from bayou.spark.jvm.backend import backend_of_jvm
 from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.native.backend import backend_of_jvm
 from bayou.spark.scan.footers import read_footers
 from bayou.storage import open_store, qualify
 from bayou.testing.table_builder import TableBuilder

@@ -10,9 +10,9 @@ from tests.support.object_servers import ACCESS, Fault
 import bayou
 from bayou.log.checkpoint.sharding import register_log_jobs
 from bayou.log.checkpoint.writer import write_checkpoint
+from bayou.spark.native.session.log_jobs import SparkLogJobs
+from bayou.spark.native.session.object_stores import open_session_object_store
 from bayou.spark.session.application import Application
-from bayou.spark.session.log_jobs import SparkLogJobs
-from bayou.spark.session.object_stores import open_session_object_store
 from bayou.storage import qualify
 from bayou.storage.object_stores import conditional_puts
 

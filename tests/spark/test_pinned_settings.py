@@ -19,7 +19,7 @@ from bayou.errors import DataFileNotFoundError, DeltaError, InvalidCommitError, 
 from bayou.spark.data_files import new_files
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations import own_sql
-from bayou.spark.session import log_jobs
+from bayou.spark.native.session import log_jobs
 
 TOLERANT = {"spark.sql.files.ignoreMissingFiles": "true", "spark.sql.files.ignoreCorruptFiles": "true"}
 NO_ZONES = {"spark.sql.timestampType": "TIMESTAMP_NTZ"}

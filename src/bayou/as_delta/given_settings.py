@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayou.as_delta.default_settings import DEFAULTS
 from bayou.as_delta.settings import CATALOGS, is_class, kept_value
-from bayou.spark.jvm.gateway import running_context
+from bayou.spark.session.running_context import running_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -23,8 +23,7 @@ from pyspark.sql.conf import RuntimeConfig
 from bayou.as_delta.given_settings import conf_given, get_given, note, note_launch, pass_on, set_given, unset_given
 from bayou.as_delta.settings import overrides, submit_arguments, without_delta
 from bayou.spark.enable import enable
-from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.core.system_properties import change_spark_properties
+from bayou.spark.session.running_context import running_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -52,7 +51,7 @@ def wrap_pyspark() -> None:
 
 def enable_running() -> None:
     """Enable the running session, if there is one."""
-    if Jvm.running() is not None:
+    if running_context() is not None:
         running = SparkSession.getActiveSession()
         if running is not None:
             _enable(running)
@@ -110,9 +109,11 @@ def _clean_launch(original: Callable[..., None]) -> Callable[..., None]:
         if cls._gateway:
             original(cls, *arguments, **options)
             return
+        from bayou.spark.native.session.launch import change_launch_settings  # noqa: PLC0415  (only a launch needs it)
+
         with _clean_environment():
             original(cls, *arguments, **options)
-        change_spark_properties(_noted_and_cleaned)
+        change_launch_settings(_noted_and_cleaned)
 
     return ensure_initialized
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What bayou needs from a Spark session, as one interface with two implementations.
 
-`spark/jvm` implements it for classic sessions with Spark's internals. `spark/portable` implements it with the documented DataFrame
-API, for sessions of Spark Connect. All other modules of `spark` use a session through this interface alone.
+`spark/native` implements it for classic sessions, with Spark's internals. `spark/portable` implements it for sessions of Spark
+Connect, with the documented DataFrame API. All other modules of `spark` use a session through this interface alone.
 """
 
 from __future__ import annotations
@@ -12,19 +12,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
+    from bayou.errors import DeltaError
     from bayou.log.delta_log import DeltaLog
     from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.catalog import Catalog, ParquetEntry
+    from bayou.spark.task_counts import SparkBar, TaskCounter
     from bayou.spark.text.parsed_expression import ParsedExpression
 
 # The implementations are above this module, so it names them instead of importing them.
-_NATIVE: Final = "bayou.spark.jvm.backend"
-_PORTABLE: Final = "bayou.spark.portable.backend"
+_NATIVE: Final = "bayou.spark.native."
+_PORTABLE: Final = "bayou.spark.portable."
 _CONNECT: Final = "pyspark.sql.connect."
 
 SHREDS_VARIANTS: Final = "spark.sql.variant.inferShreddingSchema"
@@ -177,17 +179,31 @@ class Backend(Protocol):
         """The version of Spark that runs the queries."""
         ...
 
-    @property
-    def jvm(self) -> Any:
-        """The bridge into the JVM of a classic session: a `Jvm`.
+    def reason_of(self, error: Exception) -> str:
+        """Return the first line of the message of a failed query."""
+        ...
 
-        Raises:
-            UnsupportedFeatureError: the session has none.
+    # The application
+
+    def begin(self, missing: Callable[[str], DeltaError | None], unreadable: Callable[[str, str], DeltaError | None]) -> None:
+        """Prepare the errors and services of an application, at its first use.
+
+        Args:
+            missing: returns the error for a file that Spark did not find, from Spark's message; None for a file of no table.
+            unreadable: returns the error for a file that Spark could not read, from Spark's message and the reason.
         """
         ...
 
-    def reason_of(self, error: Exception) -> str:
-        """Return the first line of the message of a failed query."""
+    def check_store(self, uri: str) -> None:
+        """Raise UnsupportedFeatureError or SessionError if the session's settings exclude that bayou opens the log of a table."""
+        ...
+
+    def thread_id(self) -> int:
+        """Return the id of the thread that runs the calls of this Python thread."""
+        ...
+
+    def task_counters(self, spark: SparkSession) -> tuple[TaskCounter, SparkBar]:
+        """Return what counts the tasks of the running thread's jobs, and Spark's own bar on the terminal."""
         ...
 
     # The session
@@ -210,6 +226,14 @@ class Backend(Protocol):
 
     def time_zone(self, session: Any) -> str:
         """Return a session's time zone.
+
+        Args:
+            session: a `SparkSession`, or its side in the JVM.
+        """
+        ...
+
+    def planning_session(self, session: Any) -> SparkSession:
+        """Return a session that resolves expressions of tables, with the time zone of a session and none of its other settings.
 
         Args:
             session: a `SparkSession`, or its side in the JVM.
@@ -442,8 +466,18 @@ class Backend(Protocol):
 
 def backend_of(spark: SparkSession) -> Backend:
     """Return the implementation for a session: one for each JVM, or for each client of Spark Connect."""
-    made = import_module(_PORTABLE if is_of_connect(spark) else _NATIVE)
+    made = import_module((_PORTABLE if is_of_connect(spark) else _NATIVE) + "backend")
     return cast("Backend", made.backend_of(spark))
+
+
+def part_of(backend: Backend, name: str) -> Any:
+    """Return the module of this name among the modules of a backend, in `spark/native` or `spark/portable`."""
+    return import_module((_NATIVE if backend.is_native else _PORTABLE) + name)
+
+
+def native_part(name: str) -> Any:
+    """Return the module of this name among the modules for classic sessions."""
+    return import_module(_NATIVE + name)
 
 
 def is_of_connect(given: Any) -> bool:

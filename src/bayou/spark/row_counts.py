@@ -17,7 +17,7 @@ from bayou.protocol.types.schema import StructType
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.data_files.constraint_evaluation import RowRule, condition_of, counts_of
 from bayou.spark.enable import enable
-from bayou.spark.jvm.gateway import Py4JError
+from bayou.spark.errors.failed_calls import is_failed_call
 from bayou.spark.read.file_rows import file_rows
 from bayou.spark.read.request import TableRequest, resolve
 from bayou.spark.session.application import Application
@@ -51,7 +51,9 @@ def count_rows(uri: str, version: int) -> RowCounts:
         return RowCounts(tuple(_counted(rows, list(_conditions(snapshot)))))
     except (StorageError, UnsupportedFeatureError):
         raise
-    except (DeltaError, PySparkException, Py4JError) as error:
+    except Exception as error:
+        if not isinstance(error, DeltaError) and not is_failed_call(error):
+            raise
         return RowCounts(problem=_reason(error))
 
 

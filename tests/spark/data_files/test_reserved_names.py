@@ -16,7 +16,7 @@ from bayou import DeltaTable
 from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
 from bayou.protocol.actions.file_names import commit_path
 from bayou.spark.jvm.core.session import java_session
-from bayou.spark.scan.scan import Scan
+from bayou.spark.native.scan.scan import Scan
 from bayou.spark.session.application import Application
 
 MAPPED = {"delta.columnMapping.mode": "name", "delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}

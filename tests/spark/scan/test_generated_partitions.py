@@ -18,7 +18,7 @@ import bayou
 from bayou import DeltaTable
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField, StructType
-from bayou.spark.scan import generated_partitions
+from bayou.spark.native.backend import NativeBackend
 from bayou.testing.table_builder import TableBuilder, add
 
 DAYS = ("2024-01-30", "2024-01-31", "2024-02-01", "2024-02-02", "2024-02-03", "2024-02-04", "2024-02-05")
@@ -214,17 +214,17 @@ def test_a_delete_on_a_thread_without_an_active_session_finds_the_partitions(spa
 def test_a_failed_call_costs_one_query_its_pruning_and_no_later_one(spark, tmp_path, monkeypatch):
     columns = [("p", "date", "CAST(at AS DATE)"), ("n", "string", "substring(name, 1, 1)")]
     path = table_of(tmp_path / "t", columns, [("2024-03-13", "a"), ("2024-03-15", "b"), ("2024-03-15", "c")])
-    frame, resolve = bayou.read(spark, path), generated_partitions.expressions_in_json
+    frame, resolve = bayou.read(spark, path), NativeBackend.expressions_in_json
 
-    def failing(jvm, session, schema, texts):
+    def failing(backend, session, schema, texts):
         if "name" in texts[0]:
             raise PySparkException("[INTERRUPTED] the thread was interrupted")
-        return resolve(jvm, session, schema, texts)
+        return resolve(backend, session, schema, texts)
 
     condition = f"at = {MARCH} and name = 'bb'"
-    monkeypatch.setattr(generated_partitions, "expressions_in_json", failing)
+    monkeypatch.setattr(NativeBackend, "expressions_in_json", failing)
     assert kept(frame, condition) == [1, 2]
-    monkeypatch.setattr(generated_partitions, "expressions_in_json", resolve)
+    monkeypatch.setattr(NativeBackend, "expressions_in_json", resolve)
     assert kept(frame, condition) == [1]
 
 

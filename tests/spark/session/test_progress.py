@@ -16,9 +16,10 @@ import bayou
 from bayou.errors import ConstraintViolationError
 from bayou.spark.dml.core import commit
 from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.core.job_tasks import ConsoleBar, JobTasks, Tasks
+from bayou.spark.jvm.core.job_tasks import ConsoleBar, JobTasks
 from bayou.spark.session import progress
 from bayou.spark.session.progress import SETTING, Display
+from bayou.spark.task_counts import Tasks
 from bayou.spark.write import writer
 
 progress_line = pytest.importorskip("bayou.spark.session.progress_line")

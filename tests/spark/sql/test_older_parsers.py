@@ -9,8 +9,9 @@ from pyspark.errors import AnalysisException
 import bayou
 from bayou.errors import DeltaError, SqlSyntaxError, TableNotFoundError
 from bayou.spark.jvm.core.session import dataset, java_session
+from bayou.spark.native.session.jvm import jvm_of
+from bayou.spark.native.sql.older_parsers import OlderParsers
 from bayou.spark.session.application import Application
-from bayou.spark.sql.older_parsers import OlderParsers
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def parse(spark, monkeypatch):
 @pytest.fixture
 def run(spark, parse):
     def run(text):
-        jvm = Application.of(spark).jvm
+        jvm = jvm_of(Application.of(spark))
         return dataset(jvm, java_session(spark), parse(text))
 
     return run
@@ -142,5 +143,5 @@ def test_a_table_that_is_another_one_when_the_statement_runs_gets_no_rows(spark,
     spark.sql(f"DROP TABLE {pairs}")
     spark.sql(f"CREATE TABLE {pairs} (id INT, v STRING) USING parquet")
     with pytest.raises(TableNotFoundError, match="DELTA_TABLE_ONLY_OPERATION"):
-        dataset(Application.of(spark).jvm, java_session(spark), plan)
+        dataset(jvm_of(Application.of(spark)), java_session(spark), plan)
     assert spark.table(pairs).count() == 0

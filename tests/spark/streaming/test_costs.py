@@ -15,7 +15,7 @@ from tests.support.operations.streams import SECONDS, batches, finish, run, stre
 from tests.support.processes import ask
 from tests.support.tables.built import numbers_table
 
-from bayou.spark.streaming.stream_reader import StreamReader
+from bayou.spark.native.streaming.stream_reader import StreamReader
 from bayou.storage import LocalStore
 
 BATCHES = 15

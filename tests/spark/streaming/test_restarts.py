@@ -14,7 +14,7 @@ from tests.support.operations.streams import finish, read, run, stream
 from tests.support.tables.built import ids, numbers_table
 
 import bayou
-from bayou.spark.streaming.stream_reader import StreamReader
+from bayou.spark.native.streaming.stream_reader import StreamReader
 from bayou.testing.table_builder import remove
 
 

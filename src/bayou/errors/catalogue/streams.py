@@ -18,12 +18,12 @@ DELTA_INVALID_SOURCE_OFFSET_FORMAT/order-of-offsets StreamingSourceError
     Next: Restore the query's checkpoint; spark.databricks.delta.streaming.offsetValidation.enabled=false switches the check off,
     and rows may be repeated.
 DELTA_INVALID_SOURCE_OFFSET_FORMAT/of-classic StreamingSourceError
-    The checkpoint {checkpoint} belongs to a query of a classic session, whose offsets are those of Delta Lake. A query on Spark
-    Connect keeps Spark's offsets of its file source, so neither can go on with the other's checkpoint.
+    The checkpoint {checkpoint} belongs to a query of a classic session, whose offsets are those of Delta Lake; a query on Spark
+    Connect has the offsets of Spark's file source, so neither can go on with the other's checkpoint.
     Next: Continue the query on a classic session, or start it here with a new checkpoint and startingVersion.
 DELTA_INVALID_SOURCE_OFFSET_FORMAT/of-connect StreamingSourceError
-    The checkpoint has the offset {offset}, which belongs to a query on Spark Connect. There the offsets are those of Spark's file
-    source, so neither kind of session can go on with the other's checkpoint.
+    The checkpoint has the offset {offset} of a query on Spark Connect, where the offsets are those of Spark's file source, so
+    neither kind of session can go on with the other's checkpoint.
     Next: Continue the query on Spark Connect, or start it here with a new checkpoint and startingVersion.
 DELTA_INVALID_SOURCE_OFFSET_FORMAT/of-another StreamingSourceError
     In the checkpoint {checkpoint}, the source at position {position} is not one that bayou started for a Delta table on Spark
@@ -59,14 +59,14 @@ DELTA_SOURCE_IGNORE_DELETE StreamingSourceError
     written them.
 DELTA_OPERATION_NOT_ALLOWED/connect-stream UnsupportedFeatureError
     {what} is not possible on a Spark Connect session.
-    Next: Run the stream on a classic session. On Spark Connect, bayou.read with changes= reads the change data feed in batches.
+    Next: Run the stream on a classic session; bayou.read with changes= reads the change data feed in batches here, too.
 stream-of-view UnsupportedFeatureError
-    A query starts from a plan that the Spark Connect server keeps, such as a temporary view, and this plan reads a Delta table as a
-    stream. It cannot follow the table.
+    A query starts from a plan that the Spark Connect server keeps, such as a temporary view, and that reads a Delta table as a
+    stream, but such a plan cannot follow the table.
     Next: Start the query from the DataFrame of readStream, without a view.
 stream-folder-not-shared SessionError
     A stream from a Delta table passes the lists of its files to the Spark Connect server through a folder, and this process and the
-    server share none. Tried were {setting}, the folder of the table, and the query's checkpoint.
+    server share none: tried were {setting}, the folder of the table, and the query's checkpoint.
     Next: Set {setting} to a folder that both reach, whose path has none of the characters {{}}[]*?.
 stream-batch-lost StreamingSourceError
     The query has planned batch {batch} and not completed it, and the list of its files belongs into the folder {folder}, which this

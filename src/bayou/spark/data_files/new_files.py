@@ -24,7 +24,7 @@ from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.schema import schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.protocol.types.traverse import as_nullable
-from bayou.spark.backend import backend_of
+from bayou.spark.backend import backend_of, part_of
 from bayou.spark.data_files.carried_rows import NOTHING_CARRIED, CarriedRows
 from bayou.spark.data_files.constraint_evaluation import OBSERVATION, error_of, observed_violations, violations_in
 from bayou.spark.data_files.partitioning import values_of
@@ -183,10 +183,9 @@ def _rows_in(
     fields = [field for field in as_nullable(readable_schema(schema)).fields if field.name.lower() in names]
     stored = [physical_field(field, column, by_id=False) for field in fields if (column := schema.field(field.name)) is not None]
     uris, given = [f"{options.path}/{paths.decode(file.path)}" for file in new], options.storage_options
-    if not backend_of(spark).is_native:  # Spark Connect ignores the option about patterns, and secrets stay in the client
-        from bayou.spark.portable.scan.folders import literal  # noqa: PLC0415  (classic sessions need none of it)
-
-        uris, given = [literal(uri) for uri in uris], {}
+    backend = backend_of(spark)
+    if not backend.is_native:  # Spark Connect ignores the option about patterns, and secrets stay in the client
+        uris, given = [part_of(backend, "scan.folders").literal(uri) for uri in uris], {}
     reader = spark.read.options(**with_options(given, Job.REWRITE), **_PLAIN_PATHS).schema(spark_schema(stored))
     rows = reader.parquet(*uris)
     pairs = zip(fields, stored, strict=True)

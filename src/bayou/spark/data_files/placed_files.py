@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 from bayou.errors import DeltaError, failed, reason
 from bayou.protocol.actions.file_names import CHANGES_FOLDER
-from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
+from bayou.spark.data_files.remote_files import files_of_session
 from bayou.storage import delete_many, list_tree, open_store
 from bayou.storage.copies import FileCopy, copy_files
 from bayou.storage.trees import EVERY_NAME
@@ -26,6 +25,7 @@ from bayou.storage.trees import EVERY_NAME
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from bayou.spark.data_files.remote_files import RemoteFiles
     from bayou.storage import QualifiedPath
 
 _CHANGES = "true"
@@ -62,7 +62,7 @@ class SplitFolders:
         moves = list(zip(relatives, places, strict=True))
         try:
             self._move_locally(moves) if self.root.local is not None else self._move(moves)
-        except (OSError, HadoopError, DeltaError) as error:
+        except (OSError, DeltaError) as error:
             raise failed("files-not-moved", table=self.root.uri, reason=reason(error)) from error
         self.clear()
         return places
@@ -73,7 +73,7 @@ class SplitFolders:
             if self.root.local is not None:
                 shutil.rmtree(Path(self.root.local, folder), ignore_errors=True)
             else:
-                with contextlib.suppress(HadoopError, DeltaError, OSError):
+                with contextlib.suppress(DeltaError, OSError):
                     self._clear(folder)
         for job in self.jobs if self.root.local is not None else ():
             with contextlib.suppress(OSError):
@@ -104,9 +104,7 @@ class SplitFolders:
             delete_many(store, [source for source, _ in moves])
             return
         uris = [(f"{self.root.uri}/{source}", f"{self.root.uri}/{target}") for source, target in moves]
-        for answer in files.move_all(uris) if uris else ():
-            if isinstance(answer, Exception):
-                raise answer
+        files.move_all(uris)
 
     def _clear(self, folder: str) -> None:
         files = self._files()
@@ -117,7 +115,6 @@ class SplitFolders:
         for batch in list_tree(store, EVERY_NAME, folder):
             delete_many(store, [row["path"] for row in batch.to_pylist() if not row["is_folder"]])
 
-    def _files(self) -> HadoopFiles | None:
+    def _files(self) -> RemoteFiles | None:
         """Return the file system of the session's JVM; None for a client of Spark Connect, which uses its own store."""
-        jvm = Jvm.running()
-        return None if jvm is None else HadoopFiles.of(jvm, self.root.uri, self.options)
+        return files_of_session(self.root.uri, self.options)

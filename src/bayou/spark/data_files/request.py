@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bayou.errors import failed
 from bayou.protocol import arguments
@@ -26,8 +26,9 @@ from bayou.storage import qualify
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pyspark.sql import DataFrame
+
     from bayou.protocol.columns.clustering import ClusteringColumns
-    from bayou.spark.jvm.relations.streaming import PlannedBatch
 
 PARTITION_COLUMNS_OPTION = "__partition_columns"
 """The option in which Spark's `DataFrameWriter` passes the columns of `partitionBy`, as a JSON array."""
@@ -60,6 +61,19 @@ class Statement:
     managed: bool
     replaces: bool
     overwrites: bool = False
+
+
+class PlannedBatch(Protocol):
+    """The rows of a batch of a stream that Spark has planned already."""
+
+    @property
+    def rows(self) -> DataFrame:
+        """The rows as a DataFrame that may be planned again."""
+        ...
+
+    def to_run(self, frame: DataFrame) -> DataFrame:
+        """Return what to run for the rows of a DataFrame: the batch's own plan if the rows are unchanged."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from bayou.errors import DeltaError
 from bayou.log.commit.outcomes import Committed
 from bayou.spark.backend import JOB_FOLDER
-from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
+from bayou.spark.data_files.remote_files import files_of_session
 from bayou.spark.session.progress import committed, phase
 from bayou.storage import delete_many, open_store, qualify
 
@@ -74,10 +73,10 @@ class UncommittedFiles:
             for path in paths:
                 _delete_local(self._root.local, path)
             return
-        jvm = Jvm.running()
-        with contextlib.suppress(HadoopError, DeltaError, OSError):
-            if paths and jvm is not None:
-                HadoopFiles.of(jvm, self._root.uri, self._options).delete_all([f"{self._root.uri}/{path}" for path in paths])
+        with contextlib.suppress(DeltaError, OSError):
+            files = files_of_session(self._root.uri, self._options) if paths else None
+            if files is not None:
+                files.delete_all([f"{self._root.uri}/{path}" for path in paths])
             elif paths:  # a client of Spark Connect uses its own store
                 delete_many(open_store(self._root, self._options), list(paths))
 

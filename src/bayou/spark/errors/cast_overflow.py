@@ -7,11 +7,8 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from pyspark.errors import PySparkException
-
 from bayou.errors import DeltaError, failed
-from bayou.spark.jvm.core.exceptions import causes, message_of, thrown_by
-from bayou.spark.jvm.gateway import Py4JJavaError
+from bayou.spark.errors.failed_calls import is_failed_call, messages_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,8 +30,8 @@ def naming_overflow(table: str, version: int) -> Iterator[None]:
         yield
     except DeltaError:  # which may be a PySpark exception too
         raise
-    except (PySparkException, Py4JJavaError) as error:
-        found = _overflow_in(error)
+    except Exception as error:
+        found = _overflow_in(error) if is_failed_call(error) else None
         if found is None:
             raise
         raise failed(
@@ -47,8 +44,8 @@ def naming_overflow(table: str, version: int) -> Iterator[None]:
         ) from error
 
 
-def _overflow_in(error: PySparkException | Py4JJavaError) -> re.Match[str] | None:
-    for text in (str(error), *map(message_of, causes(thrown_by(error)))):
+def _overflow_in(error: Exception) -> re.Match[str] | None:
+    for text in messages_of(error):
         found = _OVERFLOW.search(text)
         if found is not None:
             return found

@@ -15,12 +15,9 @@ from bayou.plan.predicates.predicate import columns as columns_of
 from bayou.plan.predicates.predicate import is_never_true
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.backend import native_part
 from bayou.spark.dml.core.chosen_files import choose_files
-from bayou.spark.dml.core.condition import check_condition, row_condition
-from bayou.spark.dml.core.target import table_columns
-from bayou.spark.dml.native.expr import NativeExpr
-from bayou.spark.dml.native.statement import NativeStatement, matching_partitions
-from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.dml.core.condition import row_condition
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import facts_of
 from bayou.spark.portable.text.filters import Table, predicate_of
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.dml.core.statement import Statement
     from bayou.spark.portable.text.tree import Expression
     from bayou.spark.read.session_table import SessionTable
 
@@ -49,16 +47,14 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
     """
     if not table.application.backend.is_native:
         return _by_text(table, snapshot, command, text, partitions_only=partitions_only)
-    jvm = table.application.jvm
-    statement = row_changes.delete_statement(jvm, table.spark, table_columns(snapshot), (), text)
-    named = NativeExpr.of(jvm, row_changes.condition_of_statement(statement))
-    check_condition(command, named, snapshot)
-    used = frozenset() if named is None else named.names
-    others = _others(snapshot, used)
-    if partitions_only and others:
-        raise _no_partition_column(snapshot, others)
-    condition = row_condition(snapshot, NativeStatement.of(table, statement).condition)
-    return choose_files(table, snapshot, condition, matching_partitions).candidates
+
+    def check(used: Collection[str]) -> None:
+        others = _others(snapshot, used)
+        if partitions_only and others:
+            raise _no_partition_column(snapshot, others)
+
+    statement: Statement = native_part("dml.conditions").resolved_condition(table, snapshot, command, text, check)
+    return choose_files(table, snapshot, row_condition(snapshot, statement.condition), statement.matching_partitions).candidates
 
 
 def _others(snapshot: Snapshot, used: Collection[str]) -> list[str]:

@@ -28,7 +28,7 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.maintenance.conditions import files_matching
 from bayou.spark.read.file_rows import file_rows
 from bayou.spark.scan.footers import footers_in_turn
-from bayou.spark.session.log_jobs import collected
+from bayou.spark.session.arrow_rows import collected
 from bayou.spark.session.operations import described_jobs, operation
 from bayou.spark.session.progress import concluded, phase
 from bayou.spark.session.settings import string_prefix_of

@@ -9,7 +9,7 @@ import logging
 import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary
 
 from pyspark.errors import ParseException, PySparkException
@@ -38,7 +38,7 @@ from bayou.spark.portable.text.tree import UnreadableTextError
 from bayou.spark.user_defined_types import for_spark
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.backend import FileTasks, WriteJob
     from bayou.spark.catalog import Catalog, ParquetEntry
+    from bayou.spark.task_counts import SparkBar, TaskCounter
     from bayou.spark.text.parsed_expression import ParsedExpression
 
 _logger = logging.getLogger("bayou")
 _TIME_ZONE: Final = "spark.sql.session.timeZone"
 _REQUESTS: Final = 8
 """So many requests about schemas run at once."""
-_NO_JVM: Final = "this operation"
 _NOT_CREATED: Final = ("Mkdirs failed", "Permission denied", "No space left", "AccessDenied", "Read-only file system")
 """Parts of a file system's messages about a file or a folder that it could not create."""
 
@@ -69,14 +69,23 @@ class PortableBackend:
         self._persisted: dict[int, DataFrame] = {}
         self._lock = threading.Lock()
 
-    @property
-    def jvm(self) -> Any:
-        """Raise UnsupportedFeatureError: the client cannot reach the JVM."""
-        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=_NO_JVM, features=("Spark Connect",))
-
     def reason_of(self, error: Exception) -> str:
         """Return the first line of the message of a failed query."""
         return next((line.strip() for line in str(error).split("\n") if line.strip()), "")
+
+    def begin(self, missing: Callable[[str], DeltaError | None], unreadable: Callable[[str, str], DeltaError | None]) -> None:
+        """Do nothing: the errors of a server stay PySpark's."""
+
+    def check_store(self, uri: str) -> None:
+        """Do nothing: the client opens logs with its own stores."""
+
+    def thread_id(self) -> int:
+        """Return the id of this thread: the server's threads are out of reach."""
+        return threading.get_ident()
+
+    def task_counters(self, spark: SparkSession) -> tuple[TaskCounter, SparkBar]:
+        """Raise NotImplementedError: operations show no progress there."""
+        raise NotImplementedError
 
     def settings(self, spark: SparkSession) -> dict[str, str]:
         """Return all settings of a session, in one request."""
@@ -93,6 +102,10 @@ class PortableBackend:
     def time_zone(self, session: Any) -> str:
         """Return a session's time zone."""
         return str(session.conf.get(_TIME_ZONE) or "UTC")
+
+    def planning_session(self, session: Any) -> SparkSession:
+        """Return the session itself: a client has no others."""
+        return cast("SparkSession", session)
 
     def catalog(self, spark: SparkSession) -> Catalog:
         """Return the catalog of a session."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plan a read of the change data feed as a union of at most three scans by Spark's own reader.
+"""Find the files of a change data feed, in at most three groups, each of which is read in one way.
 
 Change files contain the `_change_type` of each row. For all other files it is a constant, as are the version and the time of the
-commit. If a commit only replaced the deletion vector of a file, the scan reads only the rows in which the two vectors differ.
+commit. If a commit only replaced the deletion vector of a file, a scan reads only the rows in which the two vectors differ.
 """
 
 from __future__ import annotations
@@ -22,15 +22,9 @@ from bayou.log.changes.feed import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
 from bayou.log.changes.files import CDC, CHANGE_FILES
 from bayou.log.changes.range import ChangeBounds
 from bayou.protocol.features.features import check_readable
-from bayou.protocol.types.schema import StructField, StructType
-from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.jvm.catalyst.wide_columns import projected
-from bayou.spark.jvm.core.session import session_of
-from bayou.spark.jvm.relations.plans import analyzed, union
-from bayou.spark.jvm.relations.relation import java_frame
+from bayou.protocol.types.schema import StructType
 from bayou.spark.read.change_request import ChangeSettings, PinnedChanges
 from bayou.spark.scan import vector_columns
-from bayou.spark.scan.scan import PlannedScan, Scan
 from bayou.spark.scan.vector_loading import encoded
 
 if TYPE_CHECKING:
@@ -38,14 +32,12 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.deletion_vectors.roaring import Bitmap
-    from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
 
 FEED_NAMES: Final = tuple(column.name for column in FEED_COLUMNS)
 """The names of the columns that the feed adds to the table's columns."""
 KEPT_FEEDS: Final = 4
 """The number of change feeds that an application caches, so that later queries do not read the commits again."""
-_TYPE = FEED_COLUMNS[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,51 +100,13 @@ class Changes:
 
     def __init__(self, feed: ChangeFeed, options: Mapping[str, str], name: str = "") -> None:
         self.feed = feed
-        self._options = options
+        self.options = options
         self._name = name
-
-    def planned(
-        self,
-        application: Application,
-        session: JavaObject,
-        fields: Sequence[StructField],
-        metadata: Sequence[str] | None = None,
-        *,
-        streaming: bool = False,
-    ) -> PlannedScan:
-        """Return the rows as a logical plan: the table's columns, then the feed's, then `_metadata`.
-
-        Args:
-            fields: the table's columns to read; nested fields may be pruned.
-            metadata: the fields of `_metadata` to read; None for no such column.
-            streaming: whether the rows are a batch of a stream.
-        """
-        scans = [
-            Scan(
-                application,
-                session,
-                self.feed.snapshot,
-                [*fields, _TYPE] if files.has_types else list(fields),
-                metadata,
-                hidden=files.constants(),
-                options=self._options,
-                source=files,
-                streaming=streaming,
-            ).planned()
-            for files in self.groups
-        ]
-        names = [*scans[0].columns[: len(fields)], *FEED_NAMES, *([] if metadata is None else scans[0].columns[-1:])]
-        if len(scans) == 1:
-            return replace(scans[0], columns=names)
-        jvm = application.jvm
-        spark, columns = session_of(session), [*map(quoted_name, names)]
-        rows = union(java_frame(projected(jvm, spark, scan.plan, columns)) for scan in scans)
-        return PlannedScan(analyzed(rows), names, is_union=True)
 
     @cached_property
     def groups(self) -> list[ChangedFiles]:
         """Return the files grouped by the way they are read. At least one group, because the plan needs columns."""
-        changed = self.feed.changed_rows(self._options)
+        changed = self.feed.changed_rows(self.options)
         is_change = pc.equal(changed.files["kind"], CDC)
         is_difference = changed.files["is_difference"]
         kinds_of_reading = (is_change, pc.and_not(pc.invert(is_change), is_difference), is_difference)

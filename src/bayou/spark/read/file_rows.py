@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from bayou.spark.jvm.core.session import java_session
-from bayou.spark.read.reader import scan_frame
-from bayou.spark.scan.scan import Scan
+from bayou.spark.backend import part_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -52,7 +50,7 @@ def file_rows(
         UnsupportedFeatureError: Spark cannot read a type of the table, or a column has the name of an auxiliary column.
     """
     if not application.backend.is_native:
-        from bayou.spark.portable.scan.rows import scan_frame as portable_frame  # noqa: PLC0415  (classic sessions need none of it)
+        portable_frame: Callable[..., DataFrame] = part_of(application.backend, "scan.rows").scan_frame
 
         names = [field.name for field in fields]
         return portable_frame(
@@ -66,19 +64,16 @@ def file_rows(
             constants=constants,
             storage_options=options,
         )
-    hidden = dict(constants or {})
-    if ids is not None and positions is not None:
-        hidden |= ids.constants(snapshot, positions)
-    scan = Scan(
+    frame = part_of(application.backend, "scan.rows").file_rows(
         application,
-        java_session(spark),
+        spark,
         snapshot,
-        [*fields, *(() if ids is None else ids.fields)],
-        metadata=["row_index"] if with_row_index or ids is not None else None,
-        positions=positions,
-        hidden=hidden,
-        options=options or {},
-        rewrites=True,
-        file_tasks=has_tasks,
+        fields,
+        positions,
+        constants=constants,
+        ids=ids,
+        options=options,
+        with_row_index=with_row_index,
+        has_tasks=has_tasks,
     )
-    return scan_frame(scan, spark)
+    return cast("DataFrame", frame)

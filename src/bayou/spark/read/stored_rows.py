@@ -15,8 +15,8 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.backend import FileTasks
 from bayou.spark.read.change_rows import AuxiliaryColumns
 from bayou.spark.read.file_rows import file_rows
+from bayou.spark.scan.file_metadata import OUR_METADATA
 from bayou.spark.scan.row_ids import RowIdColumns
-from bayou.spark.scan.scan import OUR_METADATA
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:

@@ -6,13 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.protocol.actions import paths
 from bayou.spark.scan import vector_columns
 from bayou.spark.scan.vector_loading import load_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import pyarrow as pa
 
     from bayou.log.snapshot.snapshot import Snapshot
 
@@ -71,3 +73,20 @@ class SnapshotFiles:
 
     def row_condition(self, vectors: dict[str, pa.Array], row: str) -> str:  # noqa: D102
         return vector_columns.row_is_live(vectors, row)
+
+
+def uris(encoded: pa.Array, table_uri: str) -> pa.Array:
+    """Return the URIs of files, without percent-encoding.
+
+    Most paths are relative and have no escaped characters: Arrow converts all of them in one call, and Python only the others.
+
+    Args:
+        encoded: the paths of the files in the log.
+    """
+    joined = pc.binary_join_element_wise(table_uri.rstrip("/"), encoded, "/")
+    is_special = pc.match_substring_regex(encoded, "^/|%|:")  # absolute, percent-encoded or with a scheme
+    if not pc.any(is_special).as_py():
+        return joined
+    special = encoded.filter(is_special).to_pylist()
+    decoded = pa.array([paths.to_uri(path, table_uri) for path in special], pa.string())
+    return pc.replace_with_mask(joined, is_special, decoded)

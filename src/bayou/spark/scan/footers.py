@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from bayou.errors import StorageError, failed
 from bayou.log.staging.footer_statistics import FOOTERS_AT_ONCE
-from bayou.spark.scan.file_index import uris
+from bayou.spark.scan.file_source import uris
 from bayou.storage import host_of, qualify
 
 if TYPE_CHECKING:

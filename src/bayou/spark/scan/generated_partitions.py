@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import AnalysisException
 
@@ -14,27 +14,28 @@ from bayou.protocol.columns.generated_columns import generated_columns, has_gene
 from bayou.protocol.types.schema import StructType, schema_to_json
 from bayou.spark.expressions.predicates import expression_of
 from bayou.spark.expressions.stored_expressions import check_stored
-from bayou.spark.jvm.core.callbacks import FAILED_CALL
-from bayou.spark.jvm.core.session import session_of
-from bayou.spark.jvm.relations.parser import parsed
-from bayou.spark.jvm.relations.relation import expressions_in_json
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.plan.generated.expressions import Expression
     from bayou.plan.generated.filters import PartitionRule
     from bayou.plan.predicates.predicate import Predicate
     from bayou.protocol.columns.generated_columns import GeneratedColumn
-    from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
 
 _MOST_SCHEMAS: Final = 256
 """How many schemas have their rules kept."""
 
 
-def partition_filter(application: Application, session: JavaObject, snapshot: Snapshot, predicate: Predicate) -> Predicate | None:
-    """Return what a predicate says about partition columns that are generated from the columns in it; None for nothing."""
+def partition_filter(application: Application, session: Any, snapshot: Snapshot, predicate: Predicate) -> Predicate | None:
+    """Return what a predicate says about partition columns that are generated from the columns in it; None for nothing.
+
+    Args:
+        session: a `SparkSession`, or its side in the JVM.
+    """
     if not snapshot.partition_columns or not has_generated_columns(snapshot.protocol, snapshot.schema):
         return None
     cached, key = application.partition_rules, (snapshot.metadata.schema_string, snapshot.partition_columns)
@@ -48,21 +49,21 @@ def partition_filter(application: Application, session: JavaObject, snapshot: Sn
     return derived_filter(predicate, rules)
 
 
-def _rules(application: Application, session: JavaObject, snapshot: Snapshot) -> tuple[tuple[PartitionRule, ...], bool]:
-    """Return the rules of a table, and whether none is missing because a call into the JVM failed.
+def _rules(application: Application, session: Any, snapshot: Snapshot) -> tuple[tuple[PartitionRule, ...], bool]:
+    """Return the rules of a table, and whether none is missing because a query failed.
 
-    The rules are the same for every session: the workbench takes nothing but the time zone from it.
+    The rules are the same for every session: the session for planning takes nothing but the time zone from it.
     """
     is_complete = True
     partitions = {name.lower() for name in snapshot.partition_columns}
-    workbench = application.workbench(session)
+    spark = application.backend.planning_session(session)
     expressions = {}
     for column in generated_columns(snapshot.schema):
         if column.name.lower() not in partitions:
             continue
         try:
-            expression = _resolved(application, workbench, snapshot, column)
-        except FAILED_CALL:
+            expression = _resolved(application, spark, snapshot, column)
+        except application.backend.failures:
             is_complete = False
             continue
         if expression is not None:
@@ -70,20 +71,20 @@ def _rules(application: Application, session: JavaObject, snapshot: Snapshot) ->
     return partition_rules(snapshot.schema, expressions), is_complete
 
 
-def _resolved(application: Application, session: JavaObject, snapshot: Snapshot, column: GeneratedColumn) -> Expression | None:
+def _resolved(application: Application, spark: SparkSession, snapshot: Snapshot, column: GeneratedColumn) -> Expression | None:
     """Return a column's generation expression; None if Spark cannot resolve it, or no table may have it.
 
     Raises:
-        PySparkException, Py4JJavaError: a call into the JVM failed for another reason.
+        PySparkException, Py4JJavaError: a query failed for another reason.
     """
-    jvm, schema = application.jvm, snapshot.schema
+    backend, schema = application.backend, snapshot.schema
     kind, of = ExpressionKind.GENERATED_COLUMN, f"the generated column {column.name!r}"
     try:
-        expression = parsed(jvm, session, column.expression)
+        expression = backend.parsed(spark, column.expression)
         check_stored(expression, kind, schema, of=of, table=snapshot.table_uri, version=snapshot.version)
         used = {path[0].lower() for path in expression.columns}
         columns = StructType(tuple(field for field in schema.fields if field.name.lower() in used))
-        (tree,) = expressions_in_json(jvm, session_of(session), schema_to_json(readable_schema(columns)), [column.expression])
+        trees = backend.expressions_in_json(spark, schema_to_json(readable_schema(columns)), [column.expression])
     except (InvalidSchemaError, AnalysisException):
         return None
-    return expression_of(tree)
+    return None if trees is None else expression_of(trees[0])

@@ -6,23 +6,15 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from bayou.errors import DeltaError, failed
-from bayou.log.checkpoint.sharding import register_log_jobs
 from bayou.log.commit.active_transactions import active_transaction
 from bayou.log.delta_log import open_log
 from bayou.log.snapshot.partition_folder import PartitionFolder
 from bayou.protocol.actions.paths import hadoop_text
 from bayou.spark.backend import backend_of
-from bayou.spark.errors.conversion import extend_conversion
-from bayou.spark.jvm.backend import backend_of_jvm
-from bayou.spark.jvm.core import callbacks
-from bayou.spark.jvm.core.adapters import Adapters
-from bayou.spark.session.hadoop_store import check_log_store_settings
-from bayou.spark.session.log_jobs import SparkLogJobs
-from bayou.spark.session.object_stores import check_file_system
 from bayou.storage import qualify
 from bayou.version import __version__
 
@@ -35,8 +27,6 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.plan.generated.rules import PartitionRule
     from bayou.spark.backend import Backend
-    from bayou.spark.jvm.backend import NativeBackend
-    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 PINNED_SNAPSHOTS = 16
 """The number of older snapshots that an application caches, over all tables."""
@@ -130,7 +120,6 @@ class Application:
     Attributes:
         backend: what its sessions offer.
         logs: the cache of open logs.
-        authenticated: whether the port for callbacks from the JVM requires a token.
         partition_rules: the rules of generated partition columns, by the JSON of the table's schema and its partition columns.
     """
 
@@ -139,42 +128,22 @@ class Application:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
-        self.logs = LogCache(check=self._check_store)
-        self.authenticated = True
-        if backend.is_native:
-            register_log_jobs(SparkLogJobs())
-            self.authenticated = callbacks.start(self.jvm)
-            Adapters.of(self.jvm)
-            extend_conversion(self._missing_data_file, self._unreadable_data_file)
+        self.logs = LogCache(check=backend.check_store)
+        backend.begin(self._missing_data_file, self._unreadable_data_file)
         self.partition_rules: dict[tuple[str, tuple[str, ...]], tuple[PartitionRule, ...]] = {}
-
-    def _check_store(self, uri: str) -> None:
-        if not self.backend.is_native:
-            return
-        check_log_store_settings(self.jvm, uri.partition(":")[0])
-        check_file_system(self.jvm, uri)
 
     @classmethod
     def of(cls, spark: SparkSession) -> Application:
         """Return the application of a session, created at its first use."""
-        return cls._of(backend_of(spark))
+        return cls.of_backend(backend_of(spark))
 
     @classmethod
-    def of_jvm(cls, jvm: Jvm) -> Application:
-        """Return the application of a JVM, created at its first use. Safe for concurrent threads."""
-        return cls._of(backend_of_jvm(jvm))
-
-    @classmethod
-    def _of(cls, backend: Backend) -> Application:
+    def of_backend(cls, backend: Backend) -> Application:
+        """Return the application of a backend, created at its first use. Safe for concurrent threads."""
         with cls._making:
             if backend not in cls._instances:
                 cls._instances[backend] = cls(backend)
             return cls._instances[backend]
-
-    @property
-    def jvm(self) -> Jvm:
-        """The bridge into the JVM of a classic session. Raise UnsupportedFeatureError on a session without one."""
-        return cast("Jvm", self.backend.jvm)
 
     def snapshot(
         self, path: str, storage_options: Mapping[str, str], version: int | None = None, transactions: str = ""
@@ -200,10 +169,6 @@ class Application:
     def engine_info(self) -> str:
         """The name of the engine in the commit information."""
         return f"Apache-Spark/{self.backend.spark_version} bayou/{__version__}"
-
-    def workbench(self, session: JavaObject) -> JavaObject:
-        """Return an internal session for planning, with the time zone of `session`."""
-        return cast("NativeBackend", self.backend).workbench(session)
 
     def _missing_data_file(self, text: str) -> DeltaError | None:
         table_and_file = self._data_file_in(text) or _file_of_a_source(text)

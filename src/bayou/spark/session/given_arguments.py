@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bayou.errors import failed
 from bayou.spark.backend import is_of_connect
-from bayou.spark.jvm.java_home import started
+from bayou.spark.session.java_home import started
 
 _GET_SESSION: Final = "Pass SparkSession.builder.getOrCreate()"
 _SPARK_FRAMES: Final = {

@@ -20,19 +20,21 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.backend import backend_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
+    from bayou.spark.backend import Backend
+
 _running: Final[set[_Operation]] = set()
 """The operations that the main thread waits for."""
 _CURRENT: Final[ContextVar[_Operation | None]] = ContextVar("bayou_operation", default=None)
 """The operation of the running thread, if the main thread waits for it."""
-_main_threads: Final[WeakKeyDictionary[Jvm, int]] = WeakKeyDictionary()
-"""For each JVM, the id of its thread that runs the calls of Python's main thread."""
+_main_threads: Final[WeakKeyDictionary[Backend, int]] = WeakKeyDictionary()
+"""For each backend, the id of the JVM's thread that runs the calls of Python's main thread."""
 
 
 class _Operation:
@@ -85,9 +87,9 @@ def listen(spark: SparkSession) -> None:
     """Install the handler, which calls the current one if necessary. A no-op on other threads, where Python does not allow it."""
     if threading.current_thread() is not threading.main_thread():
         return
-    jvm = Jvm.of(spark)
-    if jvm not in _main_threads:
-        _main_threads[jvm] = jvm.thread_id()
+    backend = backend_of(spark)
+    if backend not in _main_threads:
+        _main_threads[backend] = backend.thread_id()
     current = signal.getsignal(signal.SIGINT)
     if callable(current) and not isinstance(current, _Handler):
         signal.signal(signal.SIGINT, _Handler(current))
@@ -97,8 +99,8 @@ def _is_waited_for(spark: SparkSession) -> bool:
     """Whether the main thread runs the current code, or waits for a call into the JVM that runs it as a callback."""
     if threading.current_thread() is threading.main_thread():
         return True
-    jvm = Jvm.of(spark)
-    return jvm in _main_threads and jvm.thread_id() == _main_threads[jvm]
+    backend = backend_of(spark)
+    return backend in _main_threads and backend.thread_id() == _main_threads[backend]
 
 
 class _Handler:

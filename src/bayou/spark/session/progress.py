@@ -20,14 +20,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
 from bayou.report.units import duration_text
-from bayou.spark.jvm.core.job_tasks import ConsoleBar, JobTasks
+from bayou.spark.backend import backend_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
-    from bayou.spark.jvm.core.job_tasks import Tasks
+    from bayou.spark.task_counts import SparkBar, TaskCounter, Tasks
 
 SETTING: Final = "spark.bayou.progress"
 """The session's setting: `on`, `off` or `auto`, which is the default."""
@@ -64,35 +64,6 @@ _TERMINAL: Final = threading.Lock()
 """The thread that draws holds this lock, so that only one of several concurrent operations has a line."""
 
 
-class TaskCounter(Protocol):
-    """Counts the tasks of the running thread's jobs; see JobTasks."""
-
-    @property
-    def are_drawn_by_spark(self) -> bool:
-        """Whether Spark's console progress bar shows the tasks as well."""
-        ...
-
-    def begin(self) -> None:
-        """Start counting from zero."""
-        ...
-
-    def count(self) -> Tasks:
-        """Return the numbers of finished and of all tasks."""
-        ...
-
-    def end(self) -> None:
-        """Stop counting."""
-        ...
-
-
-class SparkBar(Protocol):
-    """Spark's own bar on the same line of the terminal; see ConsoleBar."""
-
-    def clear(self) -> None:
-        """Remove the bar from the terminal. Spark draws it again after a while."""
-        ...
-
-
 class DrawnLine(Protocol):
     """The line on the terminal; see Line."""
 
@@ -115,7 +86,7 @@ def displayed(name: str, spark: SparkSession, settings: Mapping[str, str], *, cl
     if _CURRENT.get() is not None or not is_wanted(settings):
         yield
         return
-    display = Display(name, JobTasks(spark), ConsoleBar(spark))
+    display = Display(name, *backend_of(spark).task_counters(spark))
     token = _CURRENT.set(display)
     succeeded = False
     try:

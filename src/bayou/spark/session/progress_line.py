@@ -15,7 +15,7 @@ from bayou.spark.session.progress_state import ProgressState
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from bayou.spark.jvm.core.job_tasks import Tasks
+    from bayou.spark.task_counts import Tasks
 
 _BAR_WIDTH = 24
 

@@ -11,7 +11,7 @@ from IPython.display import display
 from bayou.spark.session.progress_state import ProgressState
 
 if TYPE_CHECKING:
-    from bayou.spark.jvm.core.job_tasks import Tasks
+    from bayou.spark.task_counts import Tasks
 
 _LEAST_CHANGE: Final = 1.0
 """The least number of seconds between two updates: each one is a message to the browser."""

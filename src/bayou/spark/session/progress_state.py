@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from bayou.report.units import duration_text, size_text
 
 if TYPE_CHECKING:
-    from bayou.spark.jvm.core.job_tasks import Tasks
+    from bayou.spark.task_counts import Tasks
 
 _MINUTE: Final = 59.5
 """Shorter durations round to less than 60 s."""

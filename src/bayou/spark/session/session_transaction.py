@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any, Final
-
-from pyspark.errors import PySparkException
 
 from bayou.log.commit.active_transactions import note_earlier_reads
 from bayou.log.commit.transaction import Transaction
-from bayou.spark.jvm.gateway import Py4JError
+from bayou.spark.errors.failed_calls import is_failed_call
 from bayou.spark.session.interrupts import check_interrupted
 from bayou.spark.session.settings import user_metadata_of
 
@@ -63,5 +60,8 @@ def session_transaction(
 
 def _record_version(spark: SparkSession, version: int) -> None:
     # The commit is final. Ignore errors of a session that is stopping and cannot record the version.
-    with contextlib.suppress(Py4JError, PySparkException):
+    try:
         spark.conf.set(LAST_VERSION, str(version))
+    except Exception as error:
+        if not is_failed_call(error):
+            raise

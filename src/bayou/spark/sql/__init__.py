@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receive statements from Spark at each of its entry points: the data source, the catalog, the parser and the optimizer rule.
+"""Read Delta Lake's statements in SQL, and carry them out on any session.
 
-The packages `alter`, `create`, `dml` and `write` carry out the statements that change a table.
+The packages `alter`, `create`, `dml` and `write` carry out the statements that change a table. `spark.native.sql` receives the
+statements of a classic session, `spark.portable.commands` those of a Spark Connect session.
 """

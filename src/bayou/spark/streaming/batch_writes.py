@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.jvm.relations.streaming import PlannedBatch
+    from bayou.spark.data_files.request import PlannedBatch
     from bayou.spark.session.application import Application
 
 _logger = logging.getLogger("bayou")

@@ -18,8 +18,8 @@ from bayou.protocol.actions.paths import hadoop_text
 from bayou.report.units import size_text
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.maintenance.statistics import compute_statistics
+from bayou.spark.session.arrow_rows import collected
 from bayou.spark.session.given_arguments import frame_of
-from bayou.spark.session.log_jobs import collected
 from bayou.spark.session.operations import log_operation
 from bayou.spark.session.progress import committed, concluded
 from bayou.spark.session.settings import allows_downgrade, is_on

@@ -18,8 +18,8 @@ from pyspark.sql import Row, SparkSession
 
 import bayou
 from bayou.errors import ArgumentTypeError, DeltaError, SessionError
-from bayou.spark import enable as enable_module
 from bayou.spark.data_files.request import MODES
+from bayou.spark.native import enable as enable_module
 from bayou.spark.session.given_arguments import frame_of, session_of
 from bayou.table import DeltaTableBuilder, SaveMode
 

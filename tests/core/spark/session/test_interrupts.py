@@ -42,7 +42,7 @@ class FakeJvm:
 def jvm(monkeypatch):
     """The JVM of all sessions."""
     found = FakeJvm()
-    monkeypatch.setattr("bayou.spark.session.interrupts.Jvm.of", lambda _session: found)
+    monkeypatch.setattr("bayou.spark.session.interrupts.backend_of", lambda _session: found)
     return found
 
 

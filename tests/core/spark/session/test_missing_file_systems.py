@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from bayou.errors import StorageError
-from bayou.spark.session.object_stores import check_file_system
+from bayou.spark.native.session.object_stores import check_file_system
 
 GOOGLES = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
 HADOOPS = "org.apache.hadoop.fs.gs.GoogleHadoopFileSystem"

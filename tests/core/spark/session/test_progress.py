@@ -8,14 +8,15 @@ import re
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
-from bayou.spark.jvm.core.job_tasks import Tasks
 from bayou.spark.session import progress
 from bayou.spark.session.progress import SETTING, VARIABLE, Display, displayed, is_wanted, phase
 from bayou.spark.session.progress_line import Line
+from bayou.spark.task_counts import Tasks
 
 SECONDS = 30
 """How long a test waits for the thread before it fails."""
@@ -246,8 +247,7 @@ def displays(monkeypatch, screen):
         return made[-1]
 
     monkeypatch.setattr(progress, "Display", display)
-    monkeypatch.setattr(progress, "JobTasks", lambda _: None)
-    monkeypatch.setattr(progress, "ConsoleBar", lambda _: None)
+    monkeypatch.setattr(progress, "backend_of", lambda _: SimpleNamespace(task_counters=lambda _: (None, None)))
     return made
 
 

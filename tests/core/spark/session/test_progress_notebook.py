@@ -8,7 +8,7 @@ import types
 
 import pytest
 
-from bayou.spark.jvm.core.job_tasks import Tasks
+from bayou.spark.task_counts import Tasks
 
 
 class Output:

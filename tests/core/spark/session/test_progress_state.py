@@ -6,8 +6,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayou.spark.jvm.core.job_tasks import Tasks
 from bayou.spark.session.progress_state import ProgressState
+from bayou.spark.task_counts import Tasks
 
 
 def test_the_share_does_not_fall_if_spark_plans_more_tasks():

@@ -15,7 +15,7 @@ from tests.support.tables.queried import FILES, VECTORS
 
 import bayou
 from bayou.errors import InvalidCommitError
-from bayou.spark.dml.merge import second_pass
+from bayou.spark.native.merge import second_pass
 
 
 @pytest.fixture

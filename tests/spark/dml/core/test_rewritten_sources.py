@@ -16,9 +16,10 @@ import bayou
 from bayou.errors import InvalidCommitError
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.dml.core import vectors
-from bayou.spark.dml.merge import commit, second_pass
+from bayou.spark.dml.merge import commit
 from bayou.spark.jvm.relations import listed_files
 from bayou.spark.jvm.relations.listed_files import ListedFiles
+from bayou.spark.native.merge import second_pass
 
 
 def read_by(reader, path):

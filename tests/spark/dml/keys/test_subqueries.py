@@ -8,7 +8,7 @@ import pytest
 import bayou
 from bayou.errors import ConcurrentAppendException
 from bayou.log.commit.transaction import Transaction
-from bayou.spark.dml.native import statement as native
+from bayou.spark.native.dml import statement as native
 
 CONDITIONS = (
     "k IN (SELECT k FROM s)",

@@ -9,7 +9,7 @@ from tests.support.tables.queried import VECTORS, rows
 
 import bayou
 from bayou.errors import ConcurrentModificationError, TransactionStateError
-from bayou.spark.dml.merge import second_pass
+from bayou.spark.native.merge import second_pass
 
 
 @pytest.mark.parametrize("query", ["range(8, 12)", "(select id from range(8, 12) distribute by id)"], ids=["read again", "kept"])

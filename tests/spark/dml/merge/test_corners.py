@@ -11,7 +11,7 @@ from tests.support.tables.queried import FILES, VECTORS, rows
 
 import bayou
 from bayou.errors import ConcurrentModificationError, MultipleMatchesError, UnsupportedFeatureError
-from bayou.spark.dml.merge.target_rows import Merge
+from bayou.spark.native.merge.target_rows import Merge
 
 FEED = {"delta.enableChangeDataFeed": "true"}
 

@@ -10,8 +10,8 @@ from tests.support.observing import physical_plans
 from tests.support.tables.queried import FILES, VECTORS, rows
 
 from bayou.errors import MultipleMatchesError
-from bayou.spark.dml.merge.source_rows import SourceRows
-from bayou.spark.dml.merge.target_rows import Merge
+from bayou.spark.native.merge.source_rows import SourceRows
+from bayou.spark.native.merge.target_rows import Merge
 
 WHOLE = {"id": "s.id", "p": "s.p", "v": "s.v"}
 GIVEN = "select id, 7L p, id * 100 v, id % 2 = 0 even from range(6, 14)"

@@ -20,7 +20,7 @@ from bayou.errors import (
     UnsupportedFeatureError,
 )
 from bayou.log.commit.transaction import Transaction
-from bayou.spark.jvm.core.callbacks import error_class_of
+from bayou.spark.errors.error_classes import error_class_of
 from bayou.testing.table_builder import TableBuilder
 
 

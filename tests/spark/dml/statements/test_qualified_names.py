@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 
 import bayou
 from bayou.errors import UnsupportedFeatureError
-from bayou.spark.dml.merge import statement
+from bayou.spark.native.merge import statement
 
 
 @pytest.fixture

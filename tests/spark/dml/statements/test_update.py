@@ -16,7 +16,8 @@ from tests.support.tables.queried import FILES, TEN, VECTORS, make_table, rows
 import bayou
 from bayou.errors import StorageError
 from bayou.log.rows.vector_writer import VectorFiles
-from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of
+from bayou.spark.errors.error_classes import error_class_of
+from bayou.spark.jvm.core.callbacks import FAILED_CALL
 
 # Both ways to change rows define what these tests check.
 pytestmark = pytest.mark.every_way

@@ -7,9 +7,9 @@ import pytest
 from tests.support.observing import py4j_calls
 
 import bayou
-from bayou.spark.dml.merge import second_pass
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.native.merge import second_pass
 
 FEW, SOME, MANY = 20, 200, 600
 

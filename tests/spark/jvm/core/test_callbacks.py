@@ -11,7 +11,8 @@ import pytest
 from tests.support.tables.built import ids, numbers_table
 
 import bayou
-from bayou.spark.jvm.core.callbacks import BiFunction
+from bayou.spark.jvm.core.callbacks import BiFunction, start
+from bayou.spark.native.session.jvm import jvm_of
 from bayou.spark.session.application import Application
 
 ATTACK = """
@@ -50,8 +51,8 @@ def target(spark):
     """An object that the JVM may call, its id, and what was called on it."""
     application = Application.of(spark)
     called = []
-    function = BiFunction(application.jvm, lambda first, second: called.append((first, second)))
-    holder = application.jvm.java_list([function])
+    function = BiFunction(jvm_of(application), lambda first, second: called.append((first, second)))
+    holder = jvm_of(application).java_list([function])
     pool = spark.sparkContext._gateway.gateway_property.pool
     identity = next(key for key, value in pool.dict.items() if value is function)
     holder.get(0).apply("legal", None)
@@ -63,7 +64,7 @@ def target(spark):
 @pytest.mark.smoke
 def test_a_process_without_the_token_is_refused(spark, target):
     identity, called = target
-    assert Application.of(spark).authenticated
+    assert start(jvm_of(Application.of(spark)))  # calls need the token
     call = f"c\n{identity}\napply\nsattack\nsattack\ne\n"
     answers = attack(
         callback_port(spark),

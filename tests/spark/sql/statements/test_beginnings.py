@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 from tests.support.cases import in_one_test
 
 from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.sql.statements.statements import StatementCommands
+from bayou.spark.native.sql.statements import StatementCommands
 
 BEGINNING = (
     *("VACUUM", "vacuum t", "  \n/* a /* b */ c */ -- d\nOptimize t", "reorg\ttable t", "restore t", "GENERATE x"),

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.log.snapshot.data_skipping import must_match
-from bayou.spark.jvm.core.session import java_session
 from bayou.spark.scan.pruning import choose
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def choose_files(target: SessionTable, snapshot: Snapshot, condition: RowConditi
     in_partitions = matching(target, snapshot, condition.partition_parts) if condition.partition_parts else all_files
     if condition.is_about_partitions:
         return ChosenFiles(total, in_partitions, in_partitions, in_partitions)
-    session = java_session(target.spark) if target.application.backend.is_native else None
+    session = target.spark if target.application.backend.is_native else None
     with_matches = choose(target.application, session, snapshot, condition.predicate)
     candidates = in_partitions if with_matches is None else common(in_partitions, with_matches)
     whole = pc.indices_nonzero(must_match(snapshot, condition.predicate))

@@ -27,8 +27,8 @@ from bayou.spark.dml.core.condition import row_condition
 from bayou.spark.dml.core.statement import ChosenRows
 from bayou.spark.dml.core.target import latest_snapshot, refuse_file_metadata
 from bayou.spark.read.change_rows import ROW_ACTION, RowAction
+from bayou.spark.scan.file_metadata import FILE_METADATA
 from bayou.spark.scan.row_ids import RowIdColumns
-from bayou.spark.scan.scan import METADATA as FILE_METADATA
 from bayou.spark.session.settings import batch_of, is_on
 from bayou.spark.types.types import incompatible
 

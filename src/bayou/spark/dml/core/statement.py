@@ -120,6 +120,14 @@ class NewColumns(ValuePlaces, Protocol):
         ...
 
 
+class WatchedFiles(Protocol):
+    """The files of rows that must not change while an operation reads them."""
+
+    def changed(self) -> str | None:
+        """Return what has changed, for the error; None if nothing has."""
+        ...
+
+
 class Statement(Protocol):
     """A resolved statement on one table."""
 

@@ -11,8 +11,8 @@ from pyspark.errors import AnalysisException
 
 from bayou.errors import failed
 from bayou.protocol.types.schema import schema_to_json
-from bayou.spark.jvm.core.callbacks import error_class_of
-from bayou.spark.scan.scan import is_file_metadata
+from bayou.spark.errors.error_classes import error_class_of
+from bayou.spark.scan.file_metadata import is_file_metadata
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import readable_schema
 

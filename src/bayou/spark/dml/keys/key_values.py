@@ -4,21 +4,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.spark.dml.keys.key_conditions import MOST_VALUES, Key, KeyValues
-from bayou.spark.jvm.core import nodes
-from bayou.spark.jvm.relations.plans import id_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import Column, DataFrame
-
-    from bayou.spark.jvm.core.bridge import JavaObject
-    from bayou.spark.session.application import Application
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +28,7 @@ class SourceKey:
 
     key: Key
     value: Column
-    node: JavaObject | None
-
-
-def only_of(application: Application, found: JavaObject, ids: frozenset[int]) -> bool:
-    """Whether an expression is deterministic, reads at least one column, and reads only columns with some expression ids."""
-    if not nodes.is_deterministic(found):
-        return False
-    references = nodes.references_of(application.jvm, found)
-    return bool(references) and all(id_of(each) in ids for each in references)
+    node: Any
 
 
 def values_of(

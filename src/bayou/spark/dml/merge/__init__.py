@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MERGE: the builder, the two passes on the table, the check of their row counts, the commit.
+"""MERGE: the builder, the run from its clauses to its commit, the check of its row counts.
 
-`resolution` resolves names and clauses. `source` prepares the source.
+`resolution` checks clauses. `spark.native.merge` and `spark.portable.merge` resolve names, prepare the source and join its
+rows with the table's.
 """

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.dml.core.row_change import Change
+    from bayou.spark.dml.core.statement import WatchedFiles
     from bayou.spark.dml.merge.resolution.clauses import Action, Kind
-    from bayou.spark.jvm.relations.listed_files import WatchedFiles
+
+MATERIALIZE: Final = "spark.databricks.delta.merge.materializeSource"
+"""The setting that decides whether the rows of the source are materialised: `all`, `none` or `auto`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from bayou.spark.backend import backend_of
 from bayou.spark.dml.core.live_rows import count_live
 from bayou.spark.dml.core.row_counts import check_written, other_rows
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
+from bayou.spark.dml.merge.any_merge import MATERIALIZE
 from bayou.spark.dml.merge.first_pass import clauses_with
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
-from bayou.spark.dml.merge.source.source import MATERIALIZE
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from bayou.errors import ChangedSourceError, DeltaError, failed
@@ -17,17 +16,17 @@ from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
 from bayou.protocol.features.features import check_writable
 from bayou.protocol.features.protocol_rules import check_not_append_only
 from bayou.protocol.schema.reserved_names import check_takes_rows
+from bayou.spark.backend import part_of
 from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.commit import Stopwatch
 from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
 from bayou.spark.dml.core.target import latest_snapshot
-from bayou.spark.dml.merge.any_merge import Found
+from bayou.spark.dml.merge.any_merge import MATERIALIZE, Found
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of
 from bayou.spark.dml.merge.counts import FoundRows, check_counts, check_source
 from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind, check_clauses
-from bayou.spark.dml.merge.source.source import MATERIALIZE
 from bayou.spark.session.after_writes import NewVersion, notify_written
 from bayou.spark.session.operations import operation
 from bayou.spark.session.progress import phase
@@ -42,12 +41,8 @@ if TYPE_CHECKING:
     from bayou.log.rows.deleted_rows import DeletedRows
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.dml.merge.any_merge import AnyMerge
-    from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.read.session_table import SessionTable
 
-# One of these is above this module, so it names them instead of importing them.
-_NATIVE: Final = "bayou.spark.dml.merge.native_reader"
-_PORTABLE: Final = "bayou.spark.portable.merge.reader"
 _LOST_BLOCK: Final = ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Checkpoint block")
 """Texts in Spark's error if a block of materialised rows is lost."""
 _ATTEMPTS: Final = 4
@@ -75,7 +70,7 @@ class MergeRequest:
     evolves: bool = False
     txn: tuple[str, int] | None = None
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
-    node: JavaObject | None = None
+    node: Any = None
     latest_by: str | Column | None = None
 
     @property
@@ -149,8 +144,7 @@ def _read(request: MergeRequest, snapshot: Snapshot) -> AnyMerge:
     check_takes_rows(snapshot.schema, snapshot.metadata, snapshot.table_uri, snapshot.version)
     reading = session_transaction(target.application, target.spark, target.log, snapshot, "MERGE", {}, settings=request.settings)
     with inside(reading):
-        read = import_module(_NATIVE if target.application.backend.is_native else _PORTABLE).read
-        return cast("AnyMerge", read(request, snapshot, reading.reads))
+        return cast("AnyMerge", part_of(target.application.backend, "merge.reader").read(request, snapshot, reading.reads))
 
 
 def _way(merge: AnyMerge) -> Way:

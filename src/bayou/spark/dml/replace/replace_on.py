@@ -17,7 +17,7 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.core.row_change import change_of
 from bayou.spark.dml.replace.replaced_rows import ReplacedRows
 from bayou.spark.dml.statements.resolver import resolver_of
-from bayou.spark.jvm.core.callbacks import error_class_of
+from bayou.spark.errors.error_classes import error_class_of
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.types.char_columns import as_chars_of, declared_as_chars
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.constraint_evaluation import RowRule
     from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.dml.core.row_change import Change
-    from bayou.spark.jvm.relations.listed_files import WatchedFiles
+    from bayou.spark.dml.core.statement import WatchedFiles
 
 
 @dataclass(frozen=True, slots=True)

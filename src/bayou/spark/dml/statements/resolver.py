@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from bayou.spark.backend import part_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,10 +14,6 @@ if TYPE_CHECKING:
     from bayou.spark.backend import Backend
     from bayou.spark.dml.core.statement import Statement
     from bayou.spark.read.session_table import SessionTable
-
-# The implementations are above this module, so it names them instead of importing them.
-_NATIVE: Final = "bayou.spark.dml.statements.native_resolver"
-_PORTABLE: Final = "bayou.spark.portable.dml.resolver"
 
 
 class Resolver(Protocol):
@@ -52,5 +49,4 @@ class Resolver(Protocol):
 
 def resolver_of(backend: Backend) -> Resolver:
     """Return the implementation for a kind of session."""
-    made = import_module(_NATIVE if backend.is_native else _PORTABLE)
-    return cast("Resolver", made.RESOLVER)
+    return cast("Resolver", part_of(backend, "dml.resolver").RESOLVER)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
+from bayou.spark.errors.error_classes import error_class_of
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList, ids_of_output
 from bayou.spark.jvm.catalyst.row_changes import assignments_of, no_rows, under_ids_of, written
 from bayou.spark.jvm.catalyst.wide_columns import aliased_values
-from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of
+from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.nodes import with_name
 from bayou.spark.jvm.core.session import dataset, java_session
 from bayou.spark.jvm.relations.parser import full_name

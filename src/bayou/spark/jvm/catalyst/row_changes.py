@@ -12,11 +12,12 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 
 from bayou.protocol.types.char_varchar import DECLARED_TYPE
+from bayou.spark.errors.error_classes import error_class_of
 from bayou.spark.jvm.catalyst import wide_columns
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.bulk import Bulk
-from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of
+from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.nodes import expression, with_name
 from bayou.spark.jvm.core.session import dataset, java_session
 from bayou.spark.jvm.relations.parser import sparks_parser

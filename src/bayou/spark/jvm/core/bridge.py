@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 
 from bayou.errors import DeltaError, failed
 from bayou.spark.jvm.core.signatures import by_name, fitting, parse_members, unknown_signature
-from bayou.spark.jvm.gateway import JavaClass, running_context
+from bayou.spark.jvm.gateway import JavaClass
+from bayou.spark.session.running_context import running_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

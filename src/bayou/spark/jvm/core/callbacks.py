@@ -21,8 +21,6 @@ from bayou.spark.jvm.gateway import Py4JError, Py4JJavaError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyspark.errors import AnalysisException
-
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 _KEPT_ERRORS = 64
@@ -150,12 +148,6 @@ class Block(_Callback):
 
 FAILED_CALL = (Py4JJavaError, PySparkException)
 """The exceptions of a call that failed in the JVM. PySpark converts some of Java's exceptions."""
-
-
-def error_class_of(error: AnalysisException) -> str:
-    """Return the error class of an error of Spark, or an empty string. Spark versions name the method differently."""
-    condition = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
-    return condition or ""
 
 
 def reason_of(error: Exception) -> str:

@@ -4,33 +4,15 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from bayou.spark.task_counts import Tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.spark.jvm.core.bridge import JavaObject
-
-
-@dataclass(frozen=True, slots=True)
-class Tasks:
-    """The tasks of some jobs.
-
-    Attributes:
-        done: the number of completed tasks.
-        total: the number of tasks known so far: Spark plans a query in stages.
-        is_running: whether a job is still running.
-        rows: the number of rows that they have written.
-        size_bytes: the number of bytes that they have read from files.
-    """
-
-    done: int = 0
-    total: int = 0
-    is_running: bool = False
-    rows: int = 0
-    size_bytes: int = 0
 
 
 class JobTasks:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import AnalysisException, ParseException
 
 from bayou.errors import failed, redact_text
+from bayou.spark.errors.error_classes import error_class_of
 from bayou.spark.jvm.core.adapters import Adapters
-from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of, reason_of
+from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.core.exceptions import thrown_by
 from bayou.spark.jvm.relations.own_sql import parsed_plainly
 from bayou.spark.text.parsed_expression import ParsedExpression

@@ -18,7 +18,7 @@ from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.statement import Assignment
 from bayou.spark.dml.core.target import explaining_unknown_columns, table_columns
 from bayou.spark.dml.statements.defaults import default_of
-from bayou.spark.jvm.core.callbacks import error_class_of
+from bayou.spark.errors.error_classes import error_class_of
 from bayou.spark.portable.dml.expr import PortableExpr, Scope
 from bayou.spark.portable.dml.instants import at_one_instant
 from bayou.spark.portable.dml.own_frames import numbered_as, numbers_of

@@ -19,11 +19,10 @@ from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.target import WriteTarget, changed
 from bayou.spark.data_files.written_files import NO_FILES, NewFiles
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
-from bayou.spark.dml.merge.auxiliary_columns import needs_change_rows
 from bayou.spark.dml.merge.counts import OF_SOURCE, OF_TABLE, observed
 from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
-from bayou.spark.dml.merge.second_pass import merge_request
+from bayou.spark.dml.merge.written_rows import merge_request, needs_change_rows
 from bayou.spark.portable.merge.values import WrittenColumns, nulls
 from bayou.spark.read.change_rows import ROW_ACTION, AuxiliaryColumns, RowAction
 from bayou.spark.types.types import readable_schema

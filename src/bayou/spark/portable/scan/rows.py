@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType as SparkType
+    from pyspark.sql.types import StructType as SparkSchema
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.portable.scan.sources import Source
-    from bayou.spark.portable.streams.rows import StreamedRows
 
 _METADATA: Final = "_metadata"
 _FACTS: Final = ("file_path", "file_name", "file_size", "file_block_start", "file_block_length")
@@ -126,7 +126,33 @@ def _version(spark: SparkSession) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def stream_frame(streamed: StreamedRows) -> DataFrame:
+class Streamed(Protocol):
+    """The rows of a stream, and constants of their files."""
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session."""
+        ...
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The version whose schema the stream has."""
+        ...
+
+    def read(self, schema: SparkSchema) -> DataFrame:
+        """Return the rows of the files."""
+        ...
+
+    def condition(self, metadata: str) -> Column:
+        """Return the condition that a row is not deleted."""
+        ...
+
+    def partition(self, name: str, metadata: str) -> Column:
+        """Return the value of a partition column, by its physical name."""
+        ...
+
+
+def stream_frame(streamed: Streamed) -> DataFrame:
     """Return the rows of a stream from a table, with the table's columns. See `scan_frame`.
 
     Raises:
@@ -194,7 +220,7 @@ class _Scan:
         rows = rows.select(*projection, number.alias(_NUMBER), row.alias(_ROW))
         return with_bit(rows, source.blocks(vectors), F.col(_NUMBER), F.col(_ROW), wanted=False).drop(_NUMBER, _ROW)
 
-    def of_stream(self, streamed: StreamedRows) -> DataFrame:
+    def of_stream(self, streamed: Streamed) -> DataFrame:
         """Return the rows of a stream."""
         if self._by_id:
             find_columns_by_ids(self.spark)

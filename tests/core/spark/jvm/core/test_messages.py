@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from bayou.errors import SessionError
 from bayou.spark.jvm.core.messages import Message
-from bayou.spark.sql.data_source import Provider
-from bayou.spark.sql.optimizer_rule import RuleBody
-from bayou.spark.streaming.stream_reader import StreamReader
+from bayou.spark.native.sql.data_source import Provider
+from bayou.spark.native.sql.optimizer_rule import RuleBody
+from bayou.spark.native.streaming.stream_reader import StreamReader
 
 TEXTS = st.text(st.characters(exclude_characters="\0"))
 

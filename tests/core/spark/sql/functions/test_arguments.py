@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidOptionError
+from bayou.spark.native.sql.functions.log_rows import LogRowsRequest, WantedRows
 from bayou.spark.sql.functions.arguments import Argument, change_bound, check_count
-from bayou.spark.sql.functions.log_rows import LogRowsRequest, WantedRows
 from bayou.spark.sql.statements.reader import TableReference
 
 

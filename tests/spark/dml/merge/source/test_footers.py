@@ -15,7 +15,7 @@ from tests.support.observing import jobs
 import bayou
 from bayou.errors import StorageError
 from bayou.spark.dml.keys import key_values as source_keys
-from bayou.spark.dml.merge.source import footers as source_footers
+from bayou.spark.native.merge.source import footers as source_footers
 
 DECRYPTS = "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"
 INT_64 = st.integers(-(2**63), 2**63 - 1)

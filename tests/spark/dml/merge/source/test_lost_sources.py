@@ -12,8 +12,8 @@ from tests.support.tables.queried import rows
 
 import bayou
 from bayou.errors import ConcurrentModificationError, InvalidCommitError, MultipleMatchesError
-from bayou.spark.dml.merge import first_pass, second_pass
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
+from bayou.spark.native.merge import first_pass, second_pass
 
 
 def test_rows_that_are_not_found_again_are_told_to_be_none(spark, table_path, way, other_rows, monkeypatch):

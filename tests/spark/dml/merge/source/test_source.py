@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
 import bayou
-from bayou.spark.dml.merge import first_pass
-from bayou.spark.dml.merge.source import source as source_rows
+from bayou.spark.native.merge import first_pass
+from bayou.spark.native.merge.source import source as source_rows
 
 
 def rows(table):

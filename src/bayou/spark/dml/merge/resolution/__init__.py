@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the clauses of a MERGE and resolve them against target and source, with schema evolution.
+"""Check the clauses of a MERGE, and find the schema of the table after it.
 
 This package reads no rows and chooses no join.
 """

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resolve the names in the clauses of a MERGE by Spark's analyzer."""
