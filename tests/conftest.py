@@ -218,7 +218,7 @@ def _session_as_before(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def _settings_of(session: SparkSession) -> dict[str, str]:
-    if hasattr(session, "client"):  # of Spark Connect
+    if ".connect." in type(session).__module__:
         return dict(session.conf.getAll)
     from bayou.spark.jvm.core.session import settings_of
 
