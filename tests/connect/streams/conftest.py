@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.errors import AnalysisException
 
 import bayou
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SECONDS = 120
+_requests = itertools.count()
 
 
 class Source:
@@ -66,12 +69,16 @@ class Source:
         return len([each for each in (self.checkpoint / "commits").iterdir() if each.name.isdigit()])
 
     def ids(self, *columns: str) -> list[Any]:
-        """What the query has written."""
-        files = [str(each) for each in self.target.rglob("*.parquet") if each.stat().st_size]
-        if not files:
+        """What the completed batches have written."""
+        # Equal requests would have the answer of the first one.
+        rows = self.spark.read.option("request", str(next(_requests))).parquet(str(self.target)).select(*(columns or ("id",)))
+        try:
+            found = rows.collect()
+        except AnalysisException as error:
+            if not any(reason in str(error) for reason in ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")):
+                raise
             return []
-        rows = self.spark.read.parquet(*files).select(*(columns or ("id",))).collect()
-        return sorted((tuple(row) if len(row) > 1 else row[0] for row in rows), key=repr if columns else None)
+        return sorted((tuple(row) if len(row) > 1 else row[0] for row in found), key=repr if columns else None)
 
     def left_behind(self) -> list[str]:
         """The files of streams in the folder of the table."""
