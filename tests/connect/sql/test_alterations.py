@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.errors import ParseException
+from pyspark.errors import AnalysisException, ParseException
 
 import bayou
 from bayou.errors import (
@@ -141,6 +141,8 @@ def test_a_table_that_does_not_exist(spark, table_path):
     for text in ("alter table {t} add column x int", "truncate table {t}", "comment on table {t} is 'x'", "drop table {t}"):
         with pytest.raises(TableNotFoundError, match="TABLE_OR_VIEW_NOT_FOUND"):
             spark.sql(text.format(t=name))
+    with pytest.raises(AnalysisException):  # as programs catch it
+        spark.sql(f"drop table {name}")
     spark.sql(f"drop table if exists {name}")
 
 

@@ -16,6 +16,7 @@ from pyspark.sql.connect import proto
 from bayou.log.commit.active_transactions import note_read
 from bayou.plan.predicates.predicate import And
 from bayou.plan.predicates.predicate import columns as columns_of
+from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.portable.changes import feed_frame
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
 from bayou.spark.portable.commands.merges import merge_into
@@ -87,10 +88,12 @@ class TableAnswers:
         """Return the rows that answer a method about a table by path, or None if the server answers."""
         return catalog_answer(self._application, self._spark, request)
 
+    @raised_as_pyspark
     def references(self, sql: proto.SQL) -> Sequence[Reference]:
         """Return the tables in a query."""
         return references_in(sql, self.rows, self._spark)
 
+    @raised_as_pyspark
     def command(self, command: proto.Command) -> CommandAnswer | None:
         """Run a command on a Delta table, or return None if it is for the server."""
         kind = command.WhichOneof("command_type")
