@@ -10,7 +10,7 @@ from pyspark.sql.connect import proto
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind
-from bayou.spark.portable.dml.path_names import PathNames
+from bayou.spark.portable.commands.path_names import PathNames
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.requests.frames import column_of, frame_of
@@ -84,13 +84,13 @@ def merge_into(application: Application, spark: SparkSession, command: Any) -> C
     if path is None:
         return None
     target = SessionTable.of(application, spark, qualify(path).uri, {})
-    names = PathNames(path, spark, target.settings)
+    names = PathNames(path, target.settings)
     clauses = [
         *_clauses(Kind.MATCHED, command.match_actions, names),
         *_clauses(Kind.NOT_MATCHED, command.not_matched_actions, names),
         *_clauses(Kind.NOT_MATCHED_BY_SOURCE, command.not_matched_by_source_actions, names),
     ]
-    condition = names.expression(column_of(command.merge_condition))
+    condition = column_of(names.expression(command.merge_condition))
     rows = frame_of(spark, command.source_table_plan)
     planned(MergeRequest(target, rows, names.alias, condition, clauses, command.with_schema_evolution)).run()
     return CommandAnswer()
@@ -100,8 +100,8 @@ def _clauses(kind: Kind, actions: Iterable[proto.Expression], names: PathNames) 
     for expression in actions:
         each: Any = expression.merge_action
         word, _, star = proto.MergeAction.ActionType.Name(each.action_type).removeprefix("ACTION_TYPE_").partition("_")
-        pairs = [(names.sql(_name(one.key)), names.expression(column_of(one.value))) for one in each.assignments]
-        condition = names.expression(column_of(each.condition)) if each.HasField("condition") else None
+        pairs = [(names.sql(_name(one.key)), column_of(names.expression(one.value))) for one in each.assignments]
+        condition = column_of(names.expression(each.condition)) if each.HasField("condition") else None
         yield Clause(kind, Action(word.lower()), condition, None if star else pairs)
 
 

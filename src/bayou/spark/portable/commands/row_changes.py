@@ -11,10 +11,10 @@ from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.statements.entry import planned_delete, planned_update
 from bayou.spark.portable.commands.merges import planned_merge
-from bayou.spark.portable.dml.path_names import PathNames
-from bayou.spark.portable.dml.scalar_queries import behind
+from bayou.spark.portable.commands.path_names import PathNames
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.text.row_changes import Delete, Merge, Update, row_change
+from bayou.spark.portable.text.subqueries import behind
 from bayou.spark.read.session_table import SessionTable
 from bayou.storage import qualify
 
@@ -52,7 +52,7 @@ def planned_change(
     assert isinstance(change, (Merge, Delete, Update))  # noqa: S101  (the caller has read the same statement)
     target = SessionTable.of(application, spark, qualify(path).uri, {})
 
-    names = PathNames(path, spark, target.settings)
+    names = PathNames(path, target.settings)
 
     def sql_of(part: Part) -> str:
         """Return the SQL of an expression, in whose queries the WITH clause of the statement stands."""

@@ -10,9 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from pyspark.sql.types import AtomicType, BinaryType, NullType, TimestampType
 
 from bayou.protocol.types.sql_text import string_sql
-from bayou.spark.portable.text.expressions import read_expression
-from bayou.spark.portable.text.literals import Dialect
-from bayou.spark.portable.text.tree import Subquery, UnreadableTextError, all_nodes
+from bayou.spark.portable.text.subqueries import queries_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,15 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _VALUE: Final = "value"
-
-
-def queries_in(text: str, settings: Mapping[str, str]) -> list[Subquery]:
-    """Return the outermost subqueries of an expression in SQL; none if bayou cannot read it."""
-    try:
-        tree = read_expression(text, Dialect.of(settings))
-    except UnreadableTextError:
-        return []
-    return [each for each in all_nodes(tree) if isinstance(each, Subquery)]
 
 
 def with_scalars(spark: SparkSession, given: Sequence[Any], settings: Mapping[str, str]) -> tuple[list[Any], bool]:
@@ -52,14 +41,6 @@ def with_scalars(spark: SparkSession, given: Sequence[Any], settings: Mapping[st
                 evaluated, text = True, f"{text[: query.start]}{value}{text[query.end :]}"
         found.append(text)
     return found, evaluated
-
-
-def behind(with_clause: str, text: str, settings: Mapping[str, str]) -> str:
-    """Return an expression in SQL each of whose subqueries begins with a WITH clause of the statement."""
-    for query in sorted(queries_in(text, settings), key=lambda query: -query.start):
-        at = text.index("(", query.start) + 1
-        text = f"{text[:at]}{with_clause} {text[at:]}"
-    return text
 
 
 def _literal(spark: SparkSession, query: str) -> str | None:

@@ -12,7 +12,7 @@ from bayou.protocol.columns.expression_functions import ExpressionKind
 from bayou.protocol.columns.generated_columns import generation_expression, has_generated_columns
 from bayou.protocol.types.sql_text import parenthesised, quoted_name
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
-from bayou.spark.dml.merge.clause_values import AnyClauseValues
+from bayou.spark.dml.merge.resolution.clause_values import AnyClauseValues
 from bayou.spark.dml.merge.resolution.clauses import Action
 from bayou.spark.expressions.stored_expressions import check_stored
 from bayou.spark.portable.dml.statement import PortableColumns

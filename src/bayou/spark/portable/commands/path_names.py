@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
 from bayou.protocol.types.sql_text import column_sql
-from bayou.spark.portable.client import message_of
-from bayou.spark.portable.requests.frames import column_of
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.literals import Dialect
 from bayou.spark.portable.text.protobufs import attribute_parts
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from google.protobuf.message import Message
-    from pyspark.sql import SparkSession
 
 _ALIAS = "__bayou_target"
 
@@ -35,7 +32,6 @@ class PathNames:
     """
 
     path: str
-    spark: SparkSession
     settings: Mapping[str, str]
     used: bool = False
 
@@ -62,18 +58,12 @@ class PathNames:
         self.used = True
         return (_ALIAS, *parts[2:])
 
-    def expression(self, given: Any) -> Any:
-        """Return an expression, as SQL or as a column, with the alias in the place of the path."""
-        if given is None:
-            return None
-        if isinstance(given, str):
-            return self.sql(given)
+    def expression(self, given: proto.Expression) -> proto.Expression:
+        """Return an expression of a request with the alias in the place of the path."""
         message = proto.Expression()
-        message.CopyFrom(message_of(given, self.spark))
-        was_used, self.used = self.used, False
+        message.CopyFrom(given)
         self._rename(message)
-        changed, self.used = self.used, self.used or was_used
-        return column_of(message) if changed else given
+        return message
 
     def _rename(self, message: Message) -> None:
         if isinstance(message, proto.Expression.UnresolvedAttribute):
