@@ -12,6 +12,9 @@ import pytest
 from tests.support.connect_server import ConnectServer
 from tests.support.object_servers import ACCESS, Proxy, proxy, versitygw
 
+from bayou.spark.portable.scan import carrier as carriers
+from bayou.spark.portable.scan import scratch
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -37,6 +40,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     (folder / BUCKET).mkdir()
     with versitygw(program, str(folder)) as url, proxy(url) as found:
         yield found
+        # At the end of the process the store is gone.
+        carriers._delete_all()
+        scratch._release_all()
 
 
 @pytest.fixture(scope="package")

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from bayou.spark.portable.scan.manifest import LIST, Numbers, encoded_list
+from bayou.spark.portable.scan.owners import finish
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -202,9 +203,10 @@ def _delete_discarded() -> None:
 
 
 def _delete_all() -> None:
-    for process, scratch, names in list(_all.values()):
+    while _all:
+        process, scratch, names = _all.popitem()[1]
         if process == os.getpid():  # a fork leaves the lists to the process that wrote them
             scratch.delete(*names)
 
 
-atexit.register(_delete_all)
+atexit.register(finish, _delete_all)

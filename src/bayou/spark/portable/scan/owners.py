@@ -16,6 +16,7 @@ import shutil
 import threading
 from functools import cache
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import IO, TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError
@@ -23,6 +24,8 @@ from bayou.storage import list_tree
 from bayou.storage.trees import EVERY_NAME
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bayou.storage import LogStore
 
 with contextlib.suppress(ImportError):  # Windows, where only the age counts
@@ -41,6 +44,8 @@ _DAY_MS: Final = 24 * 3600 * 1000
 _lock: Final = threading.Lock()
 _held: Final[dict[str, IO[bytes]]] = {}
 _renewed: Final[list[tuple[int, LogStore, str]]] = []
+_serving: Final[set[int]] = set()
+_actions: Final[SimpleQueue[Callable[[], object]]] = SimpleQueue()
 
 
 def own(store: LogStore, folder: str) -> None:
@@ -63,10 +68,11 @@ def own(store: LogStore, folder: str) -> None:
             before, _held[path] = _held.get(path), file
             if before is not None:
                 before.close()
-        is_first = not _renewed
+        is_first = os.getpid() not in _serving
+        _serving.add(os.getpid())
         _renewed.append((os.getpid(), store, name))
     if is_first:
-        threading.Thread(target=_renew, name="bayou-scratch", daemon=True).start()
+        threading.Thread(target=_serve, name="bayou-scratch", daemon=True).start()
 
 
 def disown(store: LogStore, folder: str) -> None:
@@ -149,18 +155,45 @@ def _delete(store: LogStore, folder: str, names: list[str]) -> None:
             store.delete(folder + name)
 
 
+def finish(action: Callable[[], object], seconds: float = 10) -> None:
+    """Run an action at the end of the process. If it takes longer than some seconds, the process ends without its end.
+
+    A store that does not answer is asked again for minutes. What is left is deleted by the next client.
+    """
+    if os.getpid() not in _serving:  # a fork, or no folder was marked
+        action()
+        return
+    done = threading.Event()
+
+    def run() -> None:
+        action()
+        done.set()
+
+    _actions.put(run)  # no thread can be started any more
+    done.wait(seconds)
+
+
+def _serve() -> None:
+    """Renew the marks each hour, and run what `finish` gets."""
+    while True:
+        try:
+            action = _actions.get(timeout=_HOUR)
+        except Empty:
+            action = _renew
+        with contextlib.suppress(Exception):  # nobody waits for an error
+            action()
+
+
 def _renew() -> None:
-    waiting = threading.Event()
-    while not waiting.wait(_HOUR):
-        with _lock:
-            marks = [(store, name) for process, store, name in _renewed if process == os.getpid()]
-        for store, name in marks:
-            if store.local_path(name) is not None:  # keeps the file that is locked
-                with contextlib.suppress(OSError):
-                    os.utime(str(store.local_path(name)))
-                continue
-            with contextlib.suppress(DeltaError, OSError):
-                store.put(name, _machine().encode())
+    with _lock:
+        marks = [(store, name) for process, store, name in _renewed if process == os.getpid()]
+    for store, name in marks:
+        if store.local_path(name) is not None:  # keeps the file that is locked
+            with contextlib.suppress(OSError):
+                os.utime(str(store.local_path(name)))
+            continue
+        with contextlib.suppress(DeltaError, OSError):
+            store.put(name, _machine().encode())
 
 
 @cache

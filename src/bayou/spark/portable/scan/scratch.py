@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError, failed
 from bayou.spark.portable.scan.folders import Scratch, process_name
-from bayou.spark.portable.scan.owners import IN_TABLE, PREFIX, delete_orphans, disown, own
+from bayou.spark.portable.scan.owners import IN_TABLE, PREFIX, delete_orphans, disown, finish, own
 from bayou.spark.portable.scan.reach import check_server_reads, reach_of
 from bayou.storage import open_store, qualify
 
@@ -158,7 +158,8 @@ def _claim(scratch: Scratch) -> None:
 
 
 def _release_all() -> None:
-    for process, scratch in list(_claimed.values()):
+    while _claimed:
+        process, scratch = _claimed.popitem()[1]
         if process != os.getpid():  # a fork leaves the folders to the process that made them
             continue
         disown(scratch.store, scratch.prefix)
@@ -166,7 +167,7 @@ def _release_all() -> None:
             scratch.remove_empty("x", 2 if scratch.prefix.startswith(f"{IN_TABLE}/") else 1)
 
 
-atexit.register(_release_all)
+atexit.register(finish, _release_all)
 
 
 @cache
