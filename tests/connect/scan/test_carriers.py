@@ -18,10 +18,10 @@ from tests.support.tables.built import file_of, numbers_table
 import bayou
 from bayou.errors import SessionError
 from bayou.spark.portable.scan import carrier as carriers
-from bayou.spark.portable.scan import scratch
-from bayou.spark.portable.scan.owners import delete_orphans
 from bayou.spark.portable.scan.rows import scan_frame
-from bayou.spark.portable.scan.scratch import IN_TABLE, SETTING
+from bayou.spark.portable.scratch import scratch
+from bayou.spark.portable.scratch.owners import delete_orphans
+from bayou.spark.portable.scratch.scratch import IN_TABLE, SETTING
 from bayou.storage import open_store, qualify
 from bayou.testing.table_builder import TableBuilder
 
@@ -136,7 +136,7 @@ def test_the_end_of_the_process_deletes_its_lists(server: ConnectServer, months:
     program = """
 import sys, bayou
 from pyspark.sql import SparkSession
-from bayou.spark.portable.scan import scratch
+from bayou.spark.portable.scratch import scratch
 from bayou.spark.portable.scan.rows import scan_frame
 if sys.argv[3] == "True":
     scratch._temporary_folder = lambda _: None

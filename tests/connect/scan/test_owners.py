@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bayou.spark.portable.scan import owners
-from bayou.spark.portable.scan.owners import OWNER, PREFIX, delete_orphans, disown, own
+from bayou.spark.portable.scratch.owners import OWNER, PREFIX, delete_orphans, disown, own
 from bayou.storage import open_store, qualify
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tests.support.connect_server import ConnectServer
 from tests.support.object_servers import ACCESS, Proxy, proxy, versitygw
 
 from bayou.spark.portable.scan import carrier as carriers
-from bayou.spark.portable.scan import scratch
+from bayou.spark.portable.scratch import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,7 +15,7 @@ from tests.support.connect_server import ConnectServer
 import bayou
 import bayou.testing.table_builder
 from bayou.errors import SessionError
-from bayou.spark.portable.scan.scratch import SETTING
+from bayou.spark.portable.scratch.scratch import SETTING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,7 +62,7 @@ def far(disks: Mapping[str, Path], s3_settings: Mapping[str, str]) -> Iterator[S
 @pytest.fixture(autouse=True)
 def temporary_folder(disks: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """The client's temporary folder is one that the server does not see."""
-    from bayou.spark.portable.scan import scratch
+    from bayou.spark.portable.scratch import scratch
 
     own = disks["hidden"] / "temporary"
     own.mkdir(exist_ok=True)

@@ -13,10 +13,10 @@ import bayou
 from bayou.errors import SessionError
 from bayou.spark.portable.client import client_of
 from bayou.spark.portable.scan import carrier as carriers
-from bayou.spark.portable.scan.owners import OWNER
 from bayou.spark.portable.scan.rows import scan_frame
 from bayou.spark.portable.scan.runs import _runs_of
-from bayou.spark.portable.scan.scratch import SETTING
+from bayou.spark.portable.scratch.owners import OWNER
+from bayou.spark.portable.scratch.scratch import SETTING
 from bayou.storage import list_tree, open_store, qualify
 from bayou.storage.trees import EVERY_NAME
 

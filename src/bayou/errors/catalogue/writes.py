@@ -38,6 +38,9 @@ table-exists/since TableExistsError
 DELTA_DATA_CHANGE_FALSE InvalidOptionError
     Cannot change table metadata because the 'dataChange' option is set to false, and the write {change}.
     Next: Leave dataChange out.
+no-running-session SessionError
+    There is no running Spark session.
+    Next: Create a new session, enable it, and run the operation again.
 java-not-started SessionError
     Spark {spark} did not start, because it needs Java {needed}, and {found}.
     Next: Install Java {needed}, set JAVA_HOME to its folder, and start the program again.

@@ -28,8 +28,8 @@ from bayou.spark.portable.files import files_in, footers_in, remove_empty
 from bayou.spark.portable.lookups import PortableLookups
 from bayou.spark.portable.requests.frames import as_given
 from bayou.spark.portable.requests.installation import requests_of
-from bayou.spark.portable.scan.folders import literal
-from bayou.spark.portable.scan.reach import check_before_write
+from bayou.spark.portable.scratch.folders import literal
+from bayou.spark.portable.scratch.reach import check_before_write
 from bayou.spark.portable.settings import SessionConf, pinned
 from bayou.spark.portable.stored_values import error_of_cast
 from bayou.spark.portable.text.expressions import read_expression

@@ -67,7 +67,7 @@ def insert_of(
 
 
 def _without_defaults(application: Application, spark: SparkSession, statement: Insert, path: str) -> str:
-    """Return the text of the query with the defaults of the columns in place of DEFAULT.
+    """Return the SQL of the query with the defaults of the columns in place of DEFAULT.
 
     Raises:
         InvalidSchemaError: a default has an expression that bayou does not allow there.

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from bayou.spark.portable.scan.manifest import LIST, Numbers, encoded_list
-from bayou.spark.portable.scan.owners import finish
+from bayou.spark.portable.scratch.owners import finish
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.deletion_vectors.roaring import Bitmap
-    from bayou.spark.portable.scan.folders import Scratch
     from bayou.spark.portable.scan.listed_files import ListedFiles
+    from bayou.spark.portable.scratch.folders import Scratch
 
 DECOY: Final = "list-of-files-is-missing"
 """The file that makes Spark fail if it lists the folder."""

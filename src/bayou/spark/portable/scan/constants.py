@@ -18,7 +18,7 @@ from pyspark.sql.types import ArrayType, IntegralType, StringType
 
 from bayou.errors import failed
 from bayou.plan.predicates.partition_values import to_arrow
-from bayou.spark.portable.scan.scratch import SETTING
+from bayou.spark.portable.scratch.scratch import SETTING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ class Constants:
     size: int = 0
 
     def texts(self, values: pa.Array, kind: SparkType) -> Column:
-        """Return a column of partition values. An empty string is NULL, and so is one that is no value of the type.
+        """Return a column of partition values. An empty string is NULL, and so is one that is not a value of the type.
 
         Args:
             values: a string for each file.

@@ -19,7 +19,7 @@ from bayou.spark.pinned_settings import Job, values
 from bayou.spark.portable.requests.messages import replace_relations
 from bayou.spark.portable.scan.carrier import carrier_in
 from bayou.spark.portable.scan.runs import watch
-from bayou.spark.portable.scan.scratch import SETTING
+from bayou.spark.portable.scratch.scratch import SETTING
 from bayou.spark.portable.settings import pinned
 
 if TYPE_CHECKING:

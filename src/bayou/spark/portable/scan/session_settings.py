@@ -21,7 +21,7 @@ from bayou.protocol.actions import paths
 from bayou.protocol.types.schema import ArrayType, MapType, StructType
 from bayou.spark.portable.client import effective_settings
 from bayou.spark.portable.scan.runs import case_changes
-from bayou.spark.portable.scan.scratch import SETTING
+from bayou.spark.portable.scratch.scratch import SETTING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,10 +14,10 @@ from bayou.errors import failed
 from bayou.log.actions.keys import hadoop_uris
 from bayou.protocol.actions.paths import to_uri
 from bayou.spark.portable.scan.carrier import carrier
-from bayou.spark.portable.scan.folders import literal
 from bayou.spark.portable.scan.guards import guard_lists
-from bayou.spark.portable.scan.scratch import SETTING, scratch_of
 from bayou.spark.portable.scan.vectors import BLOCKS, block_file, block_table
+from bayou.spark.portable.scratch.folders import literal
+from bayou.spark.portable.scratch.scratch import SETTING, scratch_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from bayou.spark.portable.scan.folders import literal
+from bayou.spark.portable.scratch.folders import literal
 from bayou.spark.session.application import Application
 from bayou.spark.streaming.batch_writes import sink_options, write_batch
 

@@ -16,7 +16,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import failed
-from bayou.spark.portable.scan.folders import literal
+from bayou.spark.portable.scratch.folders import literal
 from bayou.spark.portable.streams.planned_batches import PlannedBatch
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.portable.scan.folders import Scratch
+    from bayou.spark.portable.scratch.folders import Scratch
 
 NOTE: Final = "note-of-the-stream.json"
 """The name of the note. It has one line."""

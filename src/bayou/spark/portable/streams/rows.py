@@ -11,9 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from pyspark.sql.types import ArrayType, StringType
 
 from bayou.errors import failed
-from bayou.spark.portable.scan.scratch import SETTING
 from bayou.spark.portable.scan.sources import OPTIONS
 from bayou.spark.portable.scan.vectors import bit_at
+from bayou.spark.portable.scratch.scratch import SETTING
 from bayou.spark.portable.streams.folder import FAILED, MOST_FILES, NOTE
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from bayou.errors import DeltaError, failed
 from bayou.log.changes.feed import ChangeFeed
 from bayou.log.rows.vector_reader import read_vectors
 from bayou.log.streaming.request.limits import ReadLimits
-from bayou.spark.portable.scan.scratch import SETTING, scratch_at
 from bayou.spark.portable.scan.vectors import words_of
+from bayou.spark.portable.scratch.scratch import SETTING, scratch_at
 from bayou.spark.portable.streams.folder import Facts, delete_batch, delete_run, put_list
 from bayou.spark.portable.streams.planned_batches import PlannedBatch
 from bayou.spark.scan.vector_loading import within_files

@@ -19,8 +19,8 @@ from bayou.spark.portable.client import client_of
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.requests.messages import RELATION
 from bayou.spark.portable.scan.rows import stream_frame
-from bayou.spark.portable.scan.scratch import SETTING, lasting_scratch_of, scratch_of
 from bayou.spark.portable.scan.session_settings import ScanSettings
+from bayou.spark.portable.scratch.scratch import SETTING, lasting_scratch_of, scratch_of
 from bayou.spark.portable.streams.checkpoints import has_run, reached
 from bayou.spark.portable.streams.folder import StreamFolder
 from bayou.spark.portable.streams.follower import Follower, follower_of

@@ -17,8 +17,8 @@ def with_defaults(query: str, value_of: Callable[[int], str]) -> str:
     """Return a query with values in place of DEFAULT in the rows of VALUES, or in the list of a SELECT without FROM or before it.
 
     Args:
-        query: the text of the query.
-        value_of: returns the SQL text of the value for a column, given its position in the row, counted from 0.
+        query: the SQL of the query.
+        value_of: returns the SQL of the value for a column, given its position in the row, counted from 0.
     """
     end, parts = 0, []
     for place, column in _defaults(words(query)):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError
-from bayou.spark.portable.scan.owners import PREFIX
+from bayou.spark.portable.scratch.owners import PREFIX
 
 if TYPE_CHECKING:
     from bayou.storage import LogStore

@@ -27,9 +27,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError, failed
-from bayou.spark.portable.scan.folders import Scratch, process_name
-from bayou.spark.portable.scan.owners import IN_TABLE, PREFIX, delete_orphans, disown, finish, own
-from bayou.spark.portable.scan.reach import check_server_reads, reach_of
+from bayou.spark.portable.scratch.folders import Scratch, process_name
+from bayou.spark.portable.scratch.owners import IN_TABLE, PREFIX, delete_orphans, disown, finish, own
+from bayou.spark.portable.scratch.reach import check_server_reads, reach_of
 from bayou.storage import open_store, qualify
 
 if TYPE_CHECKING:

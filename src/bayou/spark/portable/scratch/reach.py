@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from bayou.errors import DeltaError, failed, reason, redact_text
-from bayou.spark.portable.scan.folders import Scratch, literal, process_name
-from bayou.spark.portable.scan.owners import IN_TABLE
+from bayou.spark.portable.scratch.folders import Scratch, literal, process_name
+from bayou.spark.portable.scratch.owners import IN_TABLE
 from bayou.storage import open_store, qualify
 
 if TYPE_CHECKING:
