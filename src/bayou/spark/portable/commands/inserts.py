@@ -12,9 +12,9 @@ from bayou.protocol.columns.generated_columns import generation_expression
 from bayou.protocol.columns.identity_columns import is_identity
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.statements.defaults import default_of
+from bayou.spark.portable.commands.default_values import with_defaults
 from bayou.spark.portable.commands.replacing_inserts import replace_matches
 from bayou.spark.portable.requests.answers import CommandAnswer
-from bayou.spark.portable.text.default_values import with_defaults
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import Name, Operation, UnreadableTextError

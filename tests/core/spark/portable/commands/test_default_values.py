@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayou.spark.portable.text.default_values import with_defaults
+from bayou.spark.portable.commands.default_values import with_defaults
 
 QUERIES = {
     "values (1, default)": "values (1, <1>)",
