@@ -8,7 +8,6 @@ import time
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
-
 SECONDS = 60
 
 
