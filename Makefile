@@ -16,6 +16,13 @@ MASTER ?= local[2]
 ROWS ?= 6000000
 # How many processes share the tests, each with a Spark session of its own. Two leave two cores idle for a third of the time.
 export JOBS ?= 3
+# What `make test-connect` runs: the tests of Spark Connect, and a tenth of those of classic sessions, of every kind.
+ON_CONNECT := --on-connect -n 2 --dist loadfile tests/connect $(addprefix tests/spark/, \
+	read/test_freshness.py read/test_partition_folders.py read/test_change_request.py expressions/test_stored_expressions.py \
+	$(addprefix dml/, core/test_conflicts.py core/test_change_plans.py core/test_optimized_changes.py replace/test_replace_on.py \
+	merge/test_conditions.py merge/test_values.py merge/resolution/test_evolution.py statements/test_delete_statements.py) \
+	$(addprefix write/, test_batches.py test_conflicts.py test_empty_frames.py test_insert_casts.py test_merged_schemas.py) \
+	types/test_store_assignment.py)
 # Arguments of scripts/mutants.py.
 MUTANTS ?=
 # Further arguments for pytest: make test ARGS="-k history -x"
@@ -39,7 +46,7 @@ SHARED_OUT := -n $(JOBS) --dist worksteal
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-connect test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts docs package lint format bench bench-peers clean
+.PHONY: help setup demo test test-connect test-spark-on-connect test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts docs package lint format bench bench-peers clean
 
 help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
@@ -51,10 +58,13 @@ demo: setup ## The flights of 2013 become a Delta table, are queried, travel in 
 test: setup ## All tests but the long ones, on the newest PySpark
 	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_STORES) $(PYTEST) $(SHARED_OUT) $(ARGS)
 
-	@$(WITH_JAVA) $(WITH_S3) $(WITH_S3_SERVER) $(PYTEST) -n 2 --dist loadfile tests/connect $(ARGS)
+	@$(WITH_JAVA) $(WITH_S3) $(WITH_S3_SERVER) $(PYTEST) $(ON_CONNECT) $(ARGS)
 
 test-connect: setup ## The tests on a server of Spark Connect that they start, in a process without classic sessions
-	@$(WITH_JAVA) $(WITH_S3) $(WITH_S3_SERVER) $(PYTEST) -n 2 --dist loadfile tests/connect $(ARGS)
+	@$(WITH_JAVA) $(WITH_S3) $(WITH_S3_SERVER) $(PYTEST) $(ON_CONNECT) $(ARGS)
+
+test-spark-on-connect: setup ## The tests on a Spark session, on a server of Spark Connect; tests/spark/not_on_connect.txt names those that cannot run
+	@$(WITH_JAVA) $(PYTEST) --on-connect -n 2 --dist loadfile tests/spark $(ARGS)
 
 test-core: setup ## The tests that need no JVM
 	@$(WITH_STORES) $(PYTEST) $(SHARED_OUT) tests/core tests/scenarios/core $(ARGS)
