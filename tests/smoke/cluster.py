@@ -10,32 +10,36 @@ import sys
 import time
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
+from tests.support.connect_server import ConnectServer
 
 import bayou
 from bayou.testing.session import local_session
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 BUCKET = f"s3a://smoke/{uuid.uuid4().hex}"
 """A folder on S3 that nobody used."""
 _SECONDS = 60
 _QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _started: list[subprocess.Popen[str]] = []
+_servers: list[ConnectServer] = []
 
 
 def session(master: str, folder: Path, *, on_s3: bool) -> SparkSession:
     """An enabled session.
 
     Args:
-        master: a Spark master, or `standalone`.
+        master: a Spark master, or `standalone`; `connect` for a session of Spark Connect, on a stock server.
         folder: for tables, and for what executors and workers leave behind.
         on_s3: whether tables by name are on S3.
     """
     settings = {"spark.sql.warehouse.dir": f"{BUCKET}/warehouse" if on_s3 else str(folder / "warehouse")}
     if has_s3():
         settings |= _s3_settings()
+    if master == "connect":
+        server = ConnectServer(settings).start()
+        _servers.append(server)
+        return bayou.enable(SparkSession.builder.remote(server.url).config("spark.sql.session.timeZone", "UTC").getOrCreate())
     if not master.startswith("local["):
         _move_home(folder)
         settings |= {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": _QUICK_START}
@@ -67,7 +71,9 @@ def _s3_settings() -> dict[str, str]:
 
 
 def stop() -> None:
-    """Ends the processes of a standalone cluster."""
+    """Ends the processes of a standalone cluster, and servers."""
+    while _servers:
+        _servers.pop().stop()
     for process in _started:
         process.terminate()
         process.wait(_SECONDS)

@@ -39,12 +39,19 @@ class Place:
         self.spark = spark
         self._folder = folder
 
+    @property
+    def is_on_connect(self) -> bool:
+        """Whether it is a session of Spark Connect."""
+        return ".connect." in type(self.spark).__module__
+
     def path(self) -> str:
         """A path that nobody used."""
         return f"{self._folder}/t{next(_numbers)}"
 
     def name(self) -> str:
-        """A table name that nobody used."""
+        """A table name that nobody used. The catalog of a stock server of Spark Connect has none, so the name is a path there."""
+        if self.is_on_connect:
+            return f"delta.`{self.path()}`"
         return f"smoke_{next(_numbers)}"
 
     def sql(self, text: str) -> DataFrame:
@@ -76,7 +83,7 @@ class Place:
 
     def read(self, table: str) -> DataFrame:
         """The rows of a table by its path or its name."""
-        return self.spark.read.format("delta").load(table) if "/" in table else self.spark.table(table)
+        return self.spark.read.format("delta").load(table) if "/" in table and "`" not in table else self.spark.table(table)
 
     def expect(self, table: str, *rows: tuple[Any, ...]) -> None:
         """Compares a table's rows, by its path or its name, in any order."""

@@ -76,11 +76,3 @@ def test_invalid_conditions(spark, make, rows, table_path, condition, error):
     with pytest.raises(error):
         replace_rows(new_rows(spark, 3), table_path, condition)
     assert rows() == all_rows()
-
-
-@pytest.mark.parametrize("option", ["replaceOn", "replaceUsing"])
-def test_replacing_by_matches_is_not_possible(spark, make, rows, table_path, option):
-    make()
-    with pytest.raises(UnsupportedFeatureError):
-        new_rows(spark, 3).write.format("delta").mode("overwrite").option(option, "id").save(table_path)
-    assert rows() == all_rows()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bayou.spark.portable.scan import owners
+from bayou.spark.portable.scratch import owners
 from bayou.spark.portable.scratch.owners import OWNER, PREFIX, delete_orphans, disown, own
 from bayou.storage import open_store, qualify
 

@@ -39,7 +39,7 @@ def asked_of_catalog():
 
 
 def answered_by_source():
-    return set(re.findall(r'case "([\w ]+)":', (SPARK / "sql" / "data_source.py").read_text()))
+    return set(re.findall(r'case "([\w ]+)":', (SPARK / "native" / "sql" / "data_source.py").read_text()))
 
 
 KEYS = {

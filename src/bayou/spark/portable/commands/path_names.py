@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
@@ -32,7 +32,7 @@ class PathNames:
     """
 
     path: str
-    settings: Mapping[str, str]
+    settings: Mapping[str, str] = field(repr=False)
     used: bool = False
 
     @property

@@ -145,6 +145,6 @@ def test_an_offset_may_stay_or_go_on(current):
 
 
 def test_an_offset_of_spark_connect_is_refused():
-    with pytest.raises(StreamingSourceError, match="belongs to a query on Spark Connect") as raised:
+    with pytest.raises(StreamingSourceError, match="of a query on Spark Connect") as raised:
         SourceOffset.parse('{"logOffset":3}', ID, "/t")
     assert raised.value.error_class == "DELTA_INVALID_SOURCE_OFFSET_FORMAT"

@@ -44,7 +44,7 @@ class Create:
     partition_columns: tuple[Column, ...] = ()
     cluster_by: tuple[tuple[str, ...], ...] | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
     comment: str | None = None
     location: str | None = None
     query: Part | None = None
