@@ -21,6 +21,7 @@ from bayou.spark.portable.scan import carrier as carriers
 from bayou.spark.portable.scan.rows import scan_frame
 from bayou.spark.portable.scratch import scratch
 from bayou.spark.portable.scratch.owners import delete_orphans
+from bayou.spark.portable.scratch.reach import Reach
 from bayou.spark.portable.scratch.scratch import IN_TABLE, SETTING
 from bayou.storage import open_store, qualify
 from bayou.testing.table_builder import TableBuilder
@@ -127,7 +128,7 @@ def test_a_folder_of_the_same_name_elsewhere_is_noticed(
 def test_without_a_shared_folder_the_request_has_the_paths(
     spark: SparkSession, months: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scratch, "_is_shared", lambda *_: False)
+    monkeypatch.setattr(scratch, "reach_of", lambda *_: Reach(not_written="it is another disk"))
     assert scan_frame(spark, bayou.open(months).snapshot()).count() == 116
 
 

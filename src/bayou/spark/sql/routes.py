@@ -48,7 +48,8 @@ ROUTES: Final = (
     Route("CONVERT, ALTER TABLE ... DROP FEATURE, SYNC IDENTITY; CLUSTER BY before Spark 4.0", Entry.REFUSED_TEXT,
           ("Convert", "AlterTable"), "sql.statements.alteration"),
     Route("CLONE", Entry.REFUSED_TEXT, ("Clone",), "sql.statements.clone"),
-    Route("constraints before Spark 4.1", Entry.REFUSED_TEXT, ("constraints before Spark 4.1",), "native.sql.constraint_statements"),
+    Route("constraints before Spark 4.1", Entry.REFUSED_TEXT, ("constraints before Spark 4.1",),
+          "native.sql.constraint_statements"),
     Route("CREATE ... CLUSTER BY before Spark 4.0, INSERT ... REPLACE before Spark 4.2", Entry.REFUSED_TEXT,
           ("clustered tables before Spark 4.0", "INSERT ... REPLACE before Spark 4.2"), "native.sql.older_parsers"),
     Route("COPY INTO and others that bayou lacks; Delta's statements in scripts", Entry.REFUSED_TEXT,
@@ -81,7 +82,8 @@ ROUTES: Final = (
     Route("SELECT, INSERT by path, DataFrame readers and writers, streams", Entry.SOURCE,
           ("read", "write", "stream schema", "source", "sink"), "native.sql.data_source"),
     Route("table_changes, table_changes_by_path, table_history, table_detail, table_files; (DESCRIBE HISTORY ...)", Entry.FUNCTION,
-          ("table_changes", "table_changes_by_path", "table_history", "table_detail", "table_files"), "native.sql.functions.functions"),
+          ("table_changes", "table_changes_by_path", "table_history", "table_detail", "table_files"),
+          "native.sql.functions.functions"),
 )  # fmt: skip
 """All routes, in the order of the stages."""
 

@@ -64,15 +64,13 @@ def scratch_of(
     if given:
         place, name = qualify(given), process_name()
         scratch = Scratch(f"{place.uri.rstrip('/')}/{name}", open_store(place, storage_options), f"{name}/")
-        if not _is_shared(spark, scratch):
-            reach = reach_of(spark, scratch)
-            who = f"this process cannot write to it ({reach.not_written})" if reach.not_written else ""
-            who = who or f"the Spark Connect server does not read what this process writes there ({reach.not_read})"
-            raise failed("scratch-not-shared", folder=place.uri, setting=SETTING, reason=who)
+        _check_shared(spark, scratch, place.uri)
+        _keep(scratch)
         return scratch
     is_checked = False
     for found in _candidates(snapshot):
-        if _is_shared(spark, found):
+        if reach_of(spark, found).is_shared:
+            _keep(found)
             return found
         if found.prefix and not found.is_local and reach_of(spark, found).not_read:
             check_server_reads(spark, snapshot)  # no other folder makes up for it
@@ -98,14 +96,17 @@ def lasting_scratch_of(
     """
     given = str(spark.conf.get(SETTING, "") or "")
     if given:
-        return scratch_of(spark, snapshot, storage_options, given)
+        place = qualify(given)
+        scratch = Scratch(place.uri.rstrip("/"), open_store(place, storage_options))
+        _check_shared(spark, scratch, place.uri)
+        return scratch
     candidates = [Scratch(f"{snapshot.table_uri.rstrip('/')}/{IN_TABLE}", snapshot.source.store, f"{IN_TABLE}/")]
     with contextlib.suppress(DeltaError, OSError):  # this process has no access to the checkpoint
         if checkpoint is not None:
             place = qualify(checkpoint)
             candidates.append(Scratch(f"{place.uri.rstrip('/')}/{IN_TABLE}", open_store(place, storage_options), f"{IN_TABLE}/"))
     usable = (each for each in candidates if _OF_PATTERNS.search(each.uri) is None)
-    return next((found for found in usable if _is_shared(spark, found)), None)
+    return next((found for found in usable if reach_of(spark, found).is_shared), None)
 
 
 def scratch_at(spark: SparkSession, uri: str, storage_options: Mapping[str, str] | None = None) -> Scratch | None:
@@ -114,7 +115,7 @@ def scratch_at(spark: SparkSession, uri: str, storage_options: Mapping[str, str]
         found = Scratch(uri, open_store(qualify(uri), storage_options))
     except (DeltaError, OSError):
         return None
-    return found if _is_shared(spark, found) else None
+    return found if reach_of(spark, found).is_shared else None
 
 
 def _candidates(snapshot: Snapshot) -> Iterator[Scratch]:
@@ -132,14 +133,19 @@ def _candidates(snapshot: Snapshot) -> Iterator[Scratch]:
             yield Scratch(place.uri, open_store(place))
 
 
-def _is_shared(spark: SparkSession, scratch: Scratch) -> bool:
-    """Whether the server reads what this process writes."""
-    if not reach_of(spark, scratch).is_shared:
-        return False
+def _check_shared(spark: SparkSession, scratch: Scratch, setting: str) -> None:
+    reach = reach_of(spark, scratch)
+    if not reach.is_shared:
+        who = f"this process cannot write to it ({reach.not_written})" if reach.not_written else ""
+        who = who or f"the Spark Connect server does not read what this process writes there ({reach.not_read})"
+        raise failed("scratch-not-shared", folder=setting, setting=SETTING, reason=who)
+
+
+def _keep(scratch: Scratch) -> None:
+    """Claim a folder for this process, once."""
     with _lock:
         if scratch.uri not in _claimed:
             _claim(scratch)
-    return True
 
 
 def _claim(scratch: Scratch) -> None:
