@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql.utils import is_remote
 from screen import console, indented, show, show_rows
 
+import bayou
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ASKED = (
-    "SELECT operation, count(*) AS commits FROM (DESCRIBE HISTORY {january}) GROUP BY operation",
+    "SELECT operation, count(*) AS commits FROM {history} GROUP BY operation",
     """SELECT _change_type, count(*) AS num_rows
 FROM {changes} GROUP BY _change_type""",
     "DELETE FROM {january} WHERE dep_delay > (SELECT 10 * avg(dep_delay) FROM {january} WHERE dep_delay > 0)",
@@ -28,11 +30,13 @@ def questions(spark: SparkSession, table: str) -> None:
         table: where the table lies.
     """
     if is_remote():
-        console.print("  Tables with names need bayou in the server. On Spark Connect the questions name the path.\n", highlight=False)
-        named = {"january": f"delta.`{table}`", "changes": f"table_changes_by_path('{table}', 0)"}
+        console.print("  Tables with names need bayou in the server: on Spark Connect, SQL names the path\n", highlight=False)
+        bayou.DeltaTable.forPath(spark, table).history().createOrReplaceTempView("history")
+        named = {"january": f"delta.`{table}`", "history": "history", "changes": f"table_changes_by_path('{table}', 0)"}
     else:
         spark.sql(f"CREATE TABLE january USING delta LOCATION '{table}'")
-        named = {"january": "january", "changes": "table_changes('january', current_timestamp() - INTERVAL 1 DAY)"}
+        since = "current_timestamp() - INTERVAL 1 DAY"
+        named = {"january": "january", "history": "(DESCRIBE HISTORY january)", "changes": f"table_changes('january', {since})"}
 
     def ask(text: str) -> DataFrame:
         asked = text.format_map(named)
