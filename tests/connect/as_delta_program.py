@@ -36,14 +36,17 @@ def works(spark, name):
 spark = configure_spark_with_delta_pip(builder).getOrCreate()
 facts = {"helper": works(spark, "helper")}
 facts["plain builder"] = works(builder.getOrCreate(), "plain")
-facts["created"] = works(builder.create(), "created")
-for method in ("newSession", "cloneSession"):
-    if hasattr(spark, method):
-        facts[method] = works(getattr(spark, method)(), method)
+others = {"created": builder.create()}
+if hasattr(SparkSession, "newSession"):
+    others["newSession"] = spark.newSession()
+facts |= {name: works(session, name) for name, session in others.items()}
 facts["given"] = [spark.conf.get("spark.sql.extensions"), spark.conf.get("spark.sql.shuffle.partitions")]
 facts["default"] = spark.conf.get("spark.databricks.delta.schema.autoMerge.enabled")
 spark.conf.set(CATALOG, "org.apache.spark.sql.delta.catalog.DeltaCatalog")
 facts["catalog"] = [spark.conf.get(CATALOG), spark.sql("SELECT current_catalog()").head()[0]]
-spark.stop()
-facts["after a stop"] = works(SparkSession.builder.remote(url).getOrCreate(), "again")
+for session in (*others.values(), spark):  # otherwise PySpark waits at the end of the process
+    session.stop()
+last = SparkSession.builder.remote(url).getOrCreate()
+facts["after a stop"] = works(last, "again")
+last.stop()
 Path(answers).write_text(json.dumps(facts))

@@ -13,10 +13,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("as_delta_program.py")
-WITHOUT_JVM = """
-import sys
-sys.modules["py4j"] = None  # importing it fails, as beside `pyspark-client`
-"""
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +26,7 @@ def facts(server, tmp_path_factory):
     return json.loads(answers.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("way", ["helper", "plain builder", "created", "newSession", "cloneSession", "after a stop"])
+@pytest.mark.parametrize("way", ["helper", "plain builder", "created", "newSession", "after a stop"])
 def test_each_way_to_a_session_gives_one_that_reads_and_writes_delta(facts, way):
     if way not in facts:
         pytest.skip(f"this PySpark has no {way}")
