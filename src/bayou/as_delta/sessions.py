@@ -2,7 +2,8 @@
 """Wrap PySpark's sessions so that programs written for delta-spark find `delta` on each of them.
 
 `install_as_delta` wraps these methods of PySpark once: starting a context and its JVM, builders, creating sessions, and
-reading settings. Those of Spark Connect's client are wrapped when the program first uses it. A program may therefore name Delta's classes and packages anywhere, and reads them back from there.
+reading settings. Those of Spark Connect's client are wrapped when the program first uses it. A program may therefore name
+Delta's classes and packages anywhere, and reads them back from there.
 """
 
 from __future__ import annotations
