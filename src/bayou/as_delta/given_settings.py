@@ -35,8 +35,8 @@ def note_launch(settings: Mapping[str, Any]) -> None:
     _of_launch.update(_left_out(settings))
 
 
-def pass_on(builder: SparkSession.Builder, owner: Any) -> None:
-    """Copy a builder's notes to the context or to the client of its session."""
+def pass_on(builder: Any, owner: Any) -> None:
+    """Copy the notes of a builder or a client to the context or to the client of another session."""
     note(owner, noted(builder))
 
 
