@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pyspark import SparkConf, SparkContext
-    from pyspark.sql import SparkSession
     from pyspark.sql.conf import RuntimeConfig
 
 _NOTES: Final = "_bayou_given"
