@@ -20,6 +20,7 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import files
@@ -32,6 +33,7 @@ import pyarrow.parquet as pq
 from doctor import doctor
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (Spark's own name for it)
+from pyspark.sql.utils import is_remote
 from questions import questions
 from rich.panel import Panel
 from rich.progress import track
@@ -130,13 +132,14 @@ def session(settings: Mapping[str, str]) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.bayou.progress": "off",
+        # A server of Spark Connect writes each error of a client to its log too, such as that it has no `delta` of its own.
+        "spark.log.level": "OFF" if connects else "ERROR",
         **settings,
     }.items():
         builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    if not connects:
-        spark.sparkContext.setLogLevel("ERROR")
-    return spark
+    # PySpark gives a server its settings, and then sends them again, to be refused.
+    warnings.filterwarnings("ignore", "Failed to set spark")
+    return builder.getOrCreate()
 
 
 def write_by_month(flights: DataFrame, table: str) -> None:
@@ -170,6 +173,10 @@ def query(spark: SparkSession, table: str) -> None:
 
 def files_read(frame: DataFrame) -> int:
     """How many files Spark opens for this scan: the metric `numFiles` of its physical plan."""
+    if is_remote():
+        frame.toArrow()
+        _, nodes = frame.executionInfo.metrics.extract_graph()
+        return sum(int(metric.value) for node in nodes.values() for metric in node.metrics if metric.name == "numFiles")
     execution = frame._jdf.queryExecution()  # noqa: SLF001  (PySpark shows metrics in its UI only)
     execution.toRdd()
     return int(execution.executedPlan().collectLeaves().head().metrics().apply("numFiles").value())

@@ -9,6 +9,7 @@ from rich.table import Table
 from screen import console, show, step
 
 import bayou
+from bayou.storage.trees import list_tree
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,6 +53,6 @@ def facts(table: str) -> tuple[str, ...]:
     """What a version of the table needs and what lies in its folder."""
     log = bayou.open(table)
     snapshot = log.snapshot()
-    on_disk = sum(1 for each in log.store.list_from("") if each.name.endswith(".parquet"))
+    on_disk = sum(path.endswith(".parquet") for found in list_tree(log.store) for path in found.column("path").to_pylist())
     count = snapshot.num_files
     return str(count), f"{snapshot.size_bytes / count / 2**20:.2f}", f"{on_disk} files", "\u25a0" * -(-count // FILES_PER_MARK)

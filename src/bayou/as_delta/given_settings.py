@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keep the settings that a program made for delta-spark and that Spark does not get, so that the program can read them back.
 
-They are noted on the builder and on the context. The wrapped `spark.conf.get` and `SparkContext.getConf` look there first.
+They are noted on the builder, and on the context or on the client of Spark Connect. The wrapped `spark.conf.get` and
+`SparkContext.getConf` look there first.
 """
 
 from __future__ import annotations
@@ -16,15 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pyspark import SparkConf, SparkContext
-    from pyspark.sql import SparkSession
     from pyspark.sql.conf import RuntimeConfig
 
 _NOTES: Final = "_bayou_given"
 _of_launch: dict[str, str] = {}
 
 
-def note(owner: SparkContext | SparkSession.Builder, settings: Mapping[str, Any]) -> None:
-    """Note on a builder or context the original values of the settings that Spark gets without delta-spark's parts."""
+def note(owner: Any, settings: Mapping[str, Any]) -> None:
+    """Note the original values of the settings that Spark gets without delta-spark's parts, on a builder, context or client."""
     notes: dict[str, str] = owner.__dict__.setdefault(_NOTES, {})
     notes.update(_left_out(settings))
 
@@ -34,13 +34,13 @@ def note_launch(settings: Mapping[str, Any]) -> None:
     _of_launch.update(_left_out(settings))
 
 
-def pass_on(builder: SparkSession.Builder, context: SparkContext) -> None:
-    """Copy a builder's notes to its context."""
-    note(context, noted(builder))
+def pass_on(builder: Any, owner: Any) -> None:
+    """Copy the notes of a builder or a client to the context or to the client of another session."""
+    note(owner, noted(builder))
 
 
-def noted(owner: SparkContext | SparkSession.Builder) -> dict[str, str]:
-    """Return the notes of a context or a builder, by name."""
+def noted(owner: Any) -> dict[str, str]:
+    """Return the notes of a builder, a context or a client, by name."""
     return dict(owner.__dict__.get(_NOTES, {}))
 
 
@@ -49,16 +49,22 @@ def _left_out(settings: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(value) for name, value in settings.items() if kept_value(name, value) != value}
 
 
-def _of_running() -> dict[str, str]:
-    running = running_context()
-    return {**_of_launch, **({} if running is None else noted(running))}
+def _owner_of(conf: RuntimeConfig) -> Any:
+    """Return what has the notes for `spark.conf`: the client of a session of Spark Connect, else the running context or None."""
+    client = getattr(conf, "_client", None)
+    return running_context() if client is None else client
+
+
+def _given(conf: RuntimeConfig) -> dict[str, str]:
+    owner = _owner_of(conf)
+    return {**_of_launch, **({} if owner is None else noted(owner))}
 
 
 def get_given(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `spark.conf.get`: return the program's value; if it set none and passes no default, delta-spark's registered default."""
 
     def get(self: RuntimeConfig, key: str, *default: Any, **options: Any) -> Any:
-        given = _of_running()
+        given = _given(self)
         if key in given:
             return given[key]
         if not default and not options and key in DEFAULTS:
@@ -72,11 +78,11 @@ def set_given(original: Callable[..., None]) -> Callable[..., None]:
     """Wrap `spark.conf.set`: note a catalog of Delta's instead of setting it."""
 
     def set_(self: RuntimeConfig, key: str, value: Any) -> None:
-        running = running_context()
-        if running is not None and str(key).startswith(CATALOGS):
+        owner = _owner_of(self)
+        if owner is not None and str(key).startswith(CATALOGS):
             if is_class(str(value)):
-                return note(running, {key: value})
-            running.__dict__.get(_NOTES, {}).pop(key, None)
+                return note(owner, {key: value})
+            owner.__dict__.get(_NOTES, {}).pop(key, None)
         return original(self, key, value)
 
     return set_
@@ -86,9 +92,9 @@ def unset_given(original: Callable[..., None]) -> Callable[..., None]:
     """Wrap `spark.conf.unset`: delete the note too."""
 
     def unset(self: RuntimeConfig, key: str) -> None:
-        running = running_context()
-        if running is not None:
-            running.__dict__.get(_NOTES, {}).pop(key, None)
+        owner = _owner_of(self)
+        if owner is not None:
+            owner.__dict__.get(_NOTES, {}).pop(key, None)
         return original(self, key)
 
     return unset

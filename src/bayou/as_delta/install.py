@@ -30,7 +30,7 @@ def install_as_delta() -> None:
     """Let programs and tests written for delta-spark run unmodified in this process. A second call changes nothing.
 
     Afterwards `import delta` and its modules provide bayou's classes, and `importlib.metadata.version("delta-spark")` returns the
-    version that bayou replaces. Every classic Spark session is enabled, one that already runs included. Builders,
+    version that bayou replaces. Every Spark session is enabled, one that already runs included. Builders,
     configurations, `PYSPARK_SUBMIT_ARGS` and `spark-defaults.conf` may name Delta's extension, catalog, packages and JARs,
     which are left out. An installed delta-spark is neither changed nor used in this process.
 

@@ -2,7 +2,8 @@
 """Wrap PySpark's sessions so that programs written for delta-spark find `delta` on each of them.
 
 `install_as_delta` wraps these methods of PySpark once: starting a context and its JVM, builders, creating sessions, and
-reading settings. A program may therefore name Delta's classes and packages anywhere, and reads them back from there.
+reading settings. Those of Spark Connect's client are wrapped when the program first uses it. A program may therefore name
+Delta's classes and packages anywhere, and reads them back from there.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import functools
 import os
 import shlex
+import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,9 +21,11 @@ import pyspark
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 from pyspark.sql.conf import RuntimeConfig
+from pyspark.sql.utils import is_remote
 
 from bayou.as_delta.given_settings import conf_given, get_given, note, note_launch, pass_on, set_given, unset_given
 from bayou.as_delta.settings import overrides, submit_arguments, without_delta
+from bayou.spark.backend import is_of_connect
 from bayou.spark.enable import enable
 from bayou.spark.session.running_context import running_context
 
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
 
 
 _SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+_LOCAL_SERVER = "SPARK_LOCAL_REMOTE"
+"""PySpark sets this variable when it starts a server for `remote("local")`. That server's own session stays as it is."""
 _enabling = threading.local()
 
 
@@ -46,12 +52,34 @@ def wrap_pyspark() -> None:
     _wrap(RuntimeConfig, "get", get_given)
     _wrap(RuntimeConfig, "set", set_given)
     _wrap(RuntimeConfig, "unset", unset_given)
-    _wrap(SparkSession.Builder, "getOrCreate", _clean_builder)
+    _wrap_builder(SparkSession.Builder)
+    if is_remote() or "pyspark.sql.connect.session" in sys.modules:
+        _wrap_connect()
+
+
+def _wrap_connect() -> None:
+    """Wrap the client of Spark Connect. A process that uses classic sessions may lack what it imports, and is spared the time."""
+    from bayou.spark.portable.session import session_class, settings_class  # noqa: PLC0415  (see above)
+
+    session, settings = session_class(), settings_class()
+    _wrap_builder(session.Builder)
+    for name in ("newSession", "cloneSession"):
+        if name in session.__dict__:  # as of PySpark 4.1
+            _wrap(session, name, _enable_returned)
+    _wrap(settings, "get", get_given)
+    _wrap(settings, "set", set_given)
+    _wrap(settings, "unset", unset_given)
+
+
+def _wrap_builder(builder: type[Any]) -> None:
+    for name in ("getOrCreate", "create"):
+        if name in builder.__dict__:
+            _wrap(builder, name, _clean_builder)
 
 
 def enable_running() -> None:
     """Enable the running session, if there is one."""
-    if running_context() is not None:
+    if is_remote() or running_context() is not None:
         running = SparkSession.getActiveSession()
         if running is not None:
             _enable(running)
@@ -156,18 +184,31 @@ def _lines_of_defaults() -> list[str]:
 
 
 def _clean_builder(original: Callable[..., SparkSession]) -> Callable[..., SparkSession]:
-    """Wrap `SparkSession.builder.getOrCreate()`: leave out Delta's options, and enable the session."""
+    """Wrap a method of builders that returns a session: leave out Delta's options, and enable the session."""
 
     def get_or_create(self: SparkSession.Builder) -> SparkSession:
         note(self, options_of(self))
         set_options(self, without_delta(options_of(self)))
         session = original(self)
-        if isinstance(session, SparkSession):
-            pass_on(self, session.sparkContext)
+        if is_of_connect(session):
+            _wrap_connect()
+        pass_on(self, session.client if is_of_connect(session) else session.sparkContext)
         _enable(session)
         return session
 
     return get_or_create
+
+
+def _enable_returned(original: Callable[..., SparkSession]) -> Callable[..., SparkSession]:
+    """Wrap a method that returns another session of Spark Connect."""
+
+    def another(self: SparkSession, *arguments: Any, **options: Any) -> SparkSession:
+        session = original(self, *arguments, **options)
+        pass_on(self.client, session.client)
+        _enable(session)
+        return session
+
+    return another
 
 
 def _enable_made(original: Callable[..., None]) -> Callable[..., None]:
@@ -175,14 +216,15 @@ def _enable_made(original: Callable[..., None]) -> Callable[..., None]:
 
     def init(self: SparkSession, *arguments: Any, **options: Any) -> None:
         original(self, *arguments, **options)
-        _enable(self)
+        if not os.environ.get(_LOCAL_SERVER):
+            _enable(self)
 
     return init
 
 
 def _enable(spark: Any) -> None:
-    """Enable a session. Skip those of Spark Connect, and those that enabling itself creates."""
-    if isinstance(spark, SparkSession) and not getattr(_enabling, "now", False):
+    """Enable a session. Skip those that enabling itself creates."""
+    if not getattr(_enabling, "now", False):
         _enabling.now = True
         try:
             enable(spark)

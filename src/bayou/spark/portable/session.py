@@ -56,3 +56,17 @@ def _knows_delta(spark: SparkSession) -> bool:
     except PySparkException as error:
         return not any(part in str(error) for part in _UNKNOWN_SOURCE)
     return True
+
+
+def session_class() -> Any:
+    """Return the client's class of sessions. It has the class of builders as `Builder`."""
+    from pyspark.sql.connect.session import SparkSession as Session  # noqa: PLC0415  (it needs grpc)
+
+    return Session
+
+
+def settings_class() -> Any:
+    """Return the client's class of `spark.conf`."""
+    from pyspark.sql.connect.conf import RuntimeConf  # noqa: PLC0415  (it needs grpc)
+
+    return RuntimeConf
