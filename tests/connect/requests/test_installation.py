@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import pytest
 
+from bayou.spark.portable.requests.stub import Stub
+
 
 def test_installing_twice_does_nothing(spark, answers):
     from tests.support.connect_answers import VersionedFolders
 
-    from bayou.spark.portable.requests.stub import Stub
-from bayou.spark.portable.requests.installation import install, requests_of
+    from bayou.spark.portable.requests.installation import install, requests_of
 
     stub = spark.client._stub
     install(spark, VersionedFolders(spark))
