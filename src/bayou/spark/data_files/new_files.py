@@ -185,7 +185,7 @@ def _rows_in(
     uris, given = [f"{options.path}/{paths.decode(file.path)}" for file in new], options.storage_options
     backend = backend_of(spark)
     if not backend.is_native:  # Spark Connect ignores the option about patterns, and secrets stay in the client
-        uris, given = [part_of(backend, "scan.folders").literal(uri) for uri in uris], {}
+        uris, given = [part_of(backend, "scratch.folders").literal(uri) for uri in uris], {}
     reader = spark.read.options(**with_options(given, Job.REWRITE), **_PLAIN_PATHS).schema(spark_schema(stored))
     rows = reader.parquet(*uris)
     pairs = zip(fields, stored, strict=True)
