@@ -83,22 +83,23 @@ def _positional(sql: proto.SQL, number: int) -> proto.Expression.Literal | None:
 
 def _literal(value: proto.Expression.Literal, *, is_typed: bool) -> str | None:
     kind = value.WhichOneof("literal_type")
-    if kind in ("byte", "short", "integer", "long"):
-        return str(getattr(value, kind))
     if kind in ("float", "double"):
-        number = getattr(value, kind)
-        if not isfinite(number):
-            return f"CAST('{number}' AS {kind.upper()})"
-        return f"{number}{kind[0].upper() if is_typed else ''}"
+        return _floating_point(kind, getattr(value, kind), is_typed=is_typed)
+    if kind in ("byte", "short", "integer", "long", "boolean"):
+        return str(getattr(value, kind)).lower()
     if kind == "binary":
         return f"X'{value.binary.hex()}'"
-    if kind == "boolean":
-        return str(value.boolean).lower()
     if kind == "decimal":
         return str(value.decimal.value)
     if kind == "null":
         return "NULL"
     return string_sql(value.string) if kind == "string" else _time_literal(kind, value)
+
+
+def _floating_point(kind: str, number: float, *, is_typed: bool) -> str:
+    if not isfinite(number):
+        return f"CAST('{number}' AS {kind.upper()})"
+    return f"{number}{kind[0].upper() if is_typed else ''}"
 
 
 def _time_literal(kind: str | None, value: proto.Expression.Literal) -> str | None:
