@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql.types import StructType
 
 import bayou
-from bayou.errors import TableNotFoundError, VersionNotFoundError
+from bayou.errors import InvalidOptionError, SchemaMismatchError, TableNotFoundError, VersionNotFoundError
 
 
 @pytest.fixture
@@ -68,3 +69,18 @@ def test_what_cannot_be_read_is_an_error_of_bayou(spark, path, tmp_path):
         spark.read.format("delta").load(str(tmp_path / "nothing")).count()
     with pytest.raises(VersionNotFoundError):
         bayou.read(spark, path, version=7)
+
+
+def test_several_paths_are_an_error(spark, path):
+    with pytest.raises(InvalidOptionError, match="2 paths"):
+        spark.read.format("delta").load([path, path]).count()
+
+
+@pytest.mark.parametrize("schema", ["id long", "s string, id long", StructType().add("id", "long")])
+def test_a_schema_that_fits_the_table_is_accepted(spark, path, schema):
+    assert spark.read.schema(schema).format("delta").load(path).count() == bayou.read(spark, path).count()
+
+
+def test_a_schema_that_does_not_fit_the_table_is_an_error(spark, path):
+    with pytest.raises(SchemaMismatchError, match="column id has another type; column x is gone"):
+        spark.read.schema("id string, x int").format("delta").load(path).count()

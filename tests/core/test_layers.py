@@ -276,6 +276,19 @@ def test_code_for_every_session_imports_no_backend():
     assert not [pair for pair in users if any(is_within(pair[1], room) for room in backends) and not is_within(pair[1], texts)]
 
 
+def test_parts_that_a_backend_is_asked_for_exist():
+    asked = [
+        (node.func.id, node.args[-1].value)
+        for file in FILES
+        for node in nodes_in(tree_of(file))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("part_of", "native_part")
+    ]
+    assert asked
+    for function, name in asked:
+        backends = ("native",) if function == "native_part" else ("native", "portable")
+        assert any(f"bayou.spark.{each}.{name}" in MODULES for each in backends), name
+
+
 def test_only_spark_jvm_knows_the_internals_of_spark():
     assert not [where(file, line) for file in FILES if not is_in_jvm_room(file) for line in _internals(file)]
 

@@ -15,6 +15,7 @@ from pyspark.errors.exceptions.connect import StreamingQueryException
 
 import bayou
 from bayou.errors import StreamingSourceError
+from bayou.spark.portable.streams.follower import follower_of
 
 SECONDS = 120
 
@@ -44,6 +45,14 @@ def test_a_batch_that_failed_runs_again_with_the_same_files(interrupted, trigger
         interrupted.run(trigger=trigger, maxFilesPerTrigger=3)
     assert interrupted.ids() == [1, 2, 3, 4]
     assert interrupted.batches() == 3
+
+
+def test_runs_leave_no_empty_folders(interrupted):
+    for each in range(2):
+        interrupted.add(5 + each)
+        query = interrupted.run()
+        follower_of(str(query.runId)).wait(SECONDS)
+    assert not list((Path(interrupted.path) / "_bayou_scratch").glob("stream-*"))
 
 
 def test_the_folder_may_be_deleted_between_two_runs(interrupted):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import bayou
-from bayou.errors import ConstraintViolationError, SchemaMismatchError, TableExistsError
+from bayou.errors import ConstraintViolationError, SchemaMismatchError, StorageError, TableExistsError
 
 
 def rows_of(path):
@@ -86,3 +86,22 @@ def test_a_column_that_must_not_be_null_is_checked_by_the_job_that_writes(spark,
     with pytest.raises(ConstraintViolationError, match="id"):
         bayou.write(spark.sql("select cast(null as bigint) as id"), path, mode="append")
     assert [row["id"] for row in rows_of(path)] == [1]
+
+
+def test_rows_without_a_value_for_a_column_that_must_have_one_are_an_error(spark, path):
+    bayou.DeltaTable.create(spark).location(path).addColumn("id", "int", nullable=False).execute()
+    with pytest.raises(ConstraintViolationError, match="DELTA_NOT_NULL_CONSTRAINT_VIOLATED"):
+        bayou.write(spark.sql("SELECT CAST(NULL AS INT) AS id"), path, mode="append")
+    assert rows_of(path) == []
+
+
+def test_a_folder_that_could_not_be_written_to_is_tried_again(spark, path, tmp_path):
+    bayou.write(spark.range(3), path)
+    spark = bayou.enable(spark.newSession())
+    in_the_way = tmp_path / "table" / "_bayou_scratch"
+    in_the_way.write_text("not a folder")
+    with pytest.raises(StorageError, match="cannot write"):
+        bayou.write(spark.range(3, 5), path, mode="append")
+    in_the_way.unlink()
+    bayou.write(spark.range(3, 5), path, mode="append")
+    assert len(rows_of(path)) == 5

@@ -13,9 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.connect import proto
 
+from bayou.errors import failed
 from bayou.log.commit.active_transactions import note_read
 from bayou.plan.predicates.predicate import And
 from bayou.plan.predicates.predicate import columns as columns_of
+from bayou.protocol.types.schema import parse_schema
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.portable.changes import feed_frame
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
@@ -36,6 +38,7 @@ from bayou.spark.portable.text.tree import Name, UnreadableTextError, all_nodes
 from bayou.spark.read.change_scan import changes_now
 from bayou.spark.read.reader import check_has_columns
 from bayou.spark.read.request import TableRequest, resolve
+from bayou.spark.types.types import incompatible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -79,10 +82,23 @@ class TableAnswers:
         source = read.data_source
         if kind != "data_source" or source.format.lower() != _DELTA:
             return None
-        paths = {"path": source.paths[0]} if source.paths else {}
-        if read.is_streaming:
-            return self._streams.frame({**source.options, **paths})
-        return self.rows({**source.options, **paths}, conditions)
+        if len(source.paths) > 1:
+            raise failed("DELTA_ILLEGAL_OPTION/several-paths", option="path", num_paths=len(source.paths))
+        options = {**source.options, **({"path": source.paths[0]} if source.paths else {})}
+        frame = self._streams.frame(options) if read.is_streaming else self.rows(options, conditions)
+        self._check_schema(source, frame)
+        return frame
+
+    def _check_schema(self, source: proto.Read.DataSource, frame: DataFrame) -> None:
+        """Raise SchemaMismatchError if the schema of a reader, as JSON or SQL, does not fit the table's."""
+        text = source.schema
+        if not text:
+            return
+        given = text if text.lstrip().startswith("{") else self._application.backend.columns_in_json(self._spark, text)
+        problems = list(incompatible(parse_schema(given).fields, self._application.backend.columns_of(frame)))
+        if problems:
+            table = source.paths[0] if source.paths else None
+            raise failed("DELTA_READ_SOURCE_SCHEMA_CONFLICT", table=table, differences="; ".join(problems))
 
     def catalog(self, request: proto.Catalog) -> DataFrame | None:
         """Return the rows that answer a method about a table by path, or None if the server answers."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from bayou.protocol.types.sql_text import string_sql
@@ -21,27 +22,34 @@ if TYPE_CHECKING:
 _EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (the literals state their zone)
 
 
-def filled(sql: proto.SQL) -> str:
+def filled(sql: proto.SQL, *, is_typed: bool = False) -> str:
     """Return a statement in which literals replace its parameters.
+
+    Args:
+        sql: the statement with its arguments.
+        is_typed: whether floating-point numbers keep their types. Otherwise they are decimals, which all clauses can have.
 
     Raises:
         SqlSyntaxError: as `literals_of`.
     """
     text: str = sql.query
     parameters = parameters_in(words(text))
-    return FilledText.of(text, parameters, literals_of(sql, parameters)).text if parameters else text
+    return FilledText.of(text, parameters, literals_of(sql, parameters, is_typed=is_typed)).text if parameters else text
 
 
-def literals_of(sql: proto.SQL, parameters: Sequence[Parameter], numbers: Sequence[int] | None = None) -> list[str]:
+def literals_of(
+    sql: proto.SQL, parameters: Sequence[Parameter], numbers: Sequence[int] | None = None, *, is_typed: bool = False
+) -> list[str]:
     """Return the literal for each of some parameters of a statement.
 
     Args:
         sql: the statement with its arguments.
         parameters: the parameters.
         numbers: the numbers of the positional ones among them, counted from 0 in the statement; None if they are the first ones.
+        is_typed: see `filled`.
 
     Raises:
-        SqlSyntaxError: a parameter has no value, or a value of another type than string, number, boolean, date and time.
+        SqlSyntaxError: a parameter has no value, or a value of another type than string, binary, number, boolean, date and time.
     """
     number, found = 0, []
     for each in parameters:
@@ -49,7 +57,7 @@ def literals_of(sql: proto.SQL, parameters: Sequence[Parameter], numbers: Sequen
             _named(sql, each.name) if each.name is not None else _positional(sql, number if numbers is None else numbers[number])
         )
         number += each.name is None
-        literal = None if value is None else _literal(value)
+        literal = None if value is None else _literal(value, is_typed=is_typed)
         if literal is None:
             problem = f"Found the unbound parameter: {each.name or each.text}. Give it a value in the arguments of spark.sql"
             raise error_at(sql.query, each.start, problem, error_class="UNBOUND_SQL_PARAMETER")
@@ -73,17 +81,25 @@ def _positional(sql: proto.SQL, number: int) -> proto.Expression.Literal | None:
     return found
 
 
-def _literal(value: proto.Expression.Literal) -> str | None:
+def _literal(value: proto.Expression.Literal, *, is_typed: bool) -> str | None:
     kind = value.WhichOneof("literal_type")
-    if kind in ("byte", "short", "integer", "long", "float", "double"):
-        return str(getattr(value, kind))
-    if kind == "boolean":
-        return str(value.boolean).lower()
+    if kind in ("float", "double"):
+        return _floating_point(kind, getattr(value, kind), is_typed=is_typed)
+    if kind in ("byte", "short", "integer", "long", "boolean"):
+        return str(getattr(value, kind)).lower()
+    if kind == "binary":
+        return f"X'{value.binary.hex()}'"
     if kind == "decimal":
         return str(value.decimal.value)
     if kind == "null":
         return "NULL"
     return string_sql(value.string) if kind == "string" else _time_literal(kind, value)
+
+
+def _floating_point(kind: str, number: float, *, is_typed: bool) -> str:
+    if not isfinite(number):
+        return f"CAST('{number}' AS {kind.upper()})"
+    return f"{number}{kind[0].upper() if is_typed else ''}"
 
 
 def _time_literal(kind: str | None, value: proto.Expression.Literal) -> str | None:

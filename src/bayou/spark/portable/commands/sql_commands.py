@@ -69,7 +69,7 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
         if not is_table(path):
             raise failed("TABLE_OR_VIEW_NOT_FOUND", table=column_sql(change.table.parts))
         return insert_of(application, spark, change, path, query if change.by_name else lambda text: _with_names(query(text)))
-    return changed_rows(application, spark, filled(sql), path, query)
+    return changed_rows(application, spark, filled(sql, is_typed=True), path, query)
 
 
 def _with_names(rows: DataFrame) -> DataFrame:

@@ -95,6 +95,9 @@ def check_before_write(spark: SparkSession, root: str, storage_options: Mapping[
     reach = reach_of(spark, probe)
     with contextlib.suppress(DeltaError, OSError):
         probe.remove_empty("x", 3)  # a new table's folder, too
+    if not reach.is_shared:  # the next write tries again
+        with _lock:
+            _known[spark].pop(probe.uri, None)
     if reach.not_written:
         raise failed("client-cannot-write", table=root, reason=reach.not_written)
     if reach.not_read:

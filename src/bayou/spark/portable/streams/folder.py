@@ -205,4 +205,5 @@ def delete_run(scratch: Scratch, kept: Container[str]) -> None:
     with contextlib.suppress(DeltaError, OSError):
         paths = [path for found in list_tree(scratch.store, (_METADATA,)) for path in found["path"].to_pylist()]
         delete_many(scratch.store, [path for path in paths if path.partition("/")[0] not in kept])
-        scratch.delete("x")  # removes the folder itself if it is empty
+        for path in (*paths, "x"):  # "x" for the folder itself, which may hold nothing any more
+            scratch.remove_empty(path, path.count("/") + 1)

@@ -53,6 +53,8 @@ class FilledText:
     @classmethod
     def of(cls, written: str, parameters: Sequence[Parameter], values: Sequence[str]) -> FilledText:
         """Replace each parameter by its literal."""
+        # Two minus signs without a space between them would begin a comment.
+        values = [f" {each}" if each.startswith("-") else each for each in values]
         parts, end = [], 0
         for parameter, value in zip(parameters, values, strict=True):
             parts += [written[end : parameter.start], value]

@@ -78,6 +78,9 @@ def test_parts_of_a_statement_are_filled():
     [
         ({"string": "it's"}, "decode(X'69742773', 'UTF-8')"),
         ({"double": 1.5}, "1.5"),
+        ({"double": float("nan")}, "CAST('nan' AS DOUBLE)"),
+        ({"float": float("-inf")}, "CAST('-inf' AS FLOAT)"),
+        ({"binary": b"it"}, "X'6974'"),
         ({"null": proto.DataType(null=proto.DataType.NULL())}, "NULL"),
         ({"date": 1}, "DATE'1970-01-02'"),
         ({"timestamp": 1_500_000}, "TIMESTAMP'1970-01-01 00:00:01.500000Z'"),
@@ -92,3 +95,12 @@ def test_a_time_that_python_does_not_have_is_an_error():
     far = int(dt.timedelta(days=366 * 10_000).total_seconds()) * 1_000_000
     with pytest.raises(SqlSyntaxError, match="UNBOUND_SQL_PARAMETER"):
         filled(named("DELETE FROM t WHERE a = :v", v=literal(timestamp=far)))
+
+
+@pytest.mark.parametrize(("value", "expected"), [({"double": 1e7}, "10000000.0D"), ({"float": 0.5}, "0.5F"), ({"long": 2}, "2")])
+def test_numbers_of_changes_keep_their_types(value, expected):
+    assert filled(named("UPDATE t SET a = :v", v=literal(**value)), is_typed=True) == f"UPDATE t SET a = {expected}"
+
+
+def test_a_negative_number_after_a_minus_sign_begins_no_comment():
+    assert filled(named("UPDATE t SET a = 1-:v", v=literal(integer=-2))) == "UPDATE t SET a = 1- -2"
