@@ -46,7 +46,7 @@ SHARED_OUT := -n $(JOBS) --dist worksteal
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-connect test-spark-on-connect test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts docs package lint format bench bench-peers clean
+.PHONY: help setup demo test test-connect test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts docs package lint format bench bench-peers clean
 
 help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
@@ -62,9 +62,6 @@ test: setup ## All tests but the long ones, on the newest PySpark
 
 test-connect: setup ## The tests on a server of Spark Connect that they start, in a process without classic sessions
 	@$(WITH_JAVA) $(WITH_S3) $(WITH_S3_SERVER) $(PYTEST) $(ON_CONNECT) $(ARGS)
-
-test-spark-on-connect: setup ## The tests on a Spark session, on a server of Spark Connect; tests/spark/not_on_connect.txt names those that cannot run
-	@$(WITH_JAVA) $(PYTEST) --on-connect -n 2 --dist loadfile tests/spark $(ARGS)
 
 test-core: setup ## The tests that need no JVM
 	@$(WITH_STORES) $(PYTEST) $(SHARED_OUT) tests/core tests/scenarios/core $(ARGS)

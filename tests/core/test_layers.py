@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -333,17 +332,3 @@ def test_every_file_names_its_license():
 
 def test_the_walk_sees_the_rooms():
     assert {room_of(file) for file in FILES} >= {"errors", "protocol", "storage", "plan", "log", "cli"}
-
-
-def test_each_part_of_a_backend_that_code_names_exists():
-    """Their names are strings, which no other tool checks."""
-    named = re.compile(r"\b(part_of|native_part)\((?:[\w.]+, )?\"([\w.]+)\"\)")
-    found = [match.groups() for path in FILES for match in named.finditer(path.read_text())]
-    assert len(found) > 5
-    folders = {"native_part": ["native"], "part_of": ["native", "portable"]}
-    missing = [name for kind, name in found if not any(_is_module(folder, name) for folder in folders[kind])]
-    assert missing == []
-
-
-def _is_module(folder: str, name: str) -> bool:
-    return (SOURCE / "spark" / folder / f"{name.replace('.', '/')}.py").exists()
