@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 from pyspark.errors import ParseException
 from pyspark.sql.types import StructType
 
+from bayou.spark.backend import is_of_connect
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -22,6 +24,8 @@ def client_of(spark: SparkSession) -> Any:
 
 def effective_settings(spark: SparkSession, names: Sequence[str]) -> dict[str, str | None]:
     """Return settings with Spark's defaults, in one request. A setting that is not set and that Spark does not have is None."""
+    if not is_of_connect(spark):
+        return {name: spark.conf.get(name, None) for name in names}
     from pyspark.sql.connect import proto  # noqa: PLC0415  (it needs grpc)
 
     operation = proto.ConfigRequest.Operation(get_option=proto.ConfigRequest.GetOption(keys=names))

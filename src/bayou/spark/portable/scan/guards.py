@@ -15,6 +15,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import failed
+from bayou.spark.backend import is_of_connect
 from bayou.spark.pinned_settings import Job, values
 from bayou.spark.portable.requests.messages import replace_relations
 from bayou.spark.portable.scan.carrier import carrier_in
@@ -43,13 +44,24 @@ _CREATES_VIEW: Final = re.compile(r"\bview\b", re.IGNORECASE)
 
 
 def guard_lists(spark: SparkSession) -> None:
-    """Let operations of a session fail if a list of files that they read was cut short or replaced."""
-    watch(spark, "lists", _Lists())
+    """Let operations of a session fail if a list of files that they read was cut short or replaced.
+
+    A classic session reads a list when the DataFrame is made, and never again.
+    """
+    if is_of_connect(spark):
+        watch(spark, "lists", _Lists())
 
 
 def find_columns_by_ids(spark: SparkSession) -> None:
-    """Let operations of a session that read with the option `BY_IDS` match columns by Parquet field ids."""
-    watch(spark, BY_IDS, _Settings(spark, BY_IDS, FIELD_IDS))
+    """Let operations of a session that read with the option `BY_IDS` match columns by Parquet field ids.
+
+    On a classic session the settings stay. They have no effect on schemas without ids.
+    """
+    if is_of_connect(spark):
+        watch(spark, BY_IDS, _Settings(spark, BY_IDS, FIELD_IDS))
+        return
+    for name, value in FIELD_IDS.items():
+        spark.conf.set(name, value)
 
 
 def read_as_stored(spark: SparkSession) -> None:
@@ -58,7 +70,8 @@ def read_as_stored(spark: SparkSession) -> None:
     Names of columns are the caller's: the setting that makes them depend on case would change what the program's expressions mean.
     """
     settings = {name: value for name, value in values(Job.REWRITE).items() if name != "spark.sql.caseSensitive"}
-    watch(spark, REWRITES, _Settings(spark, REWRITES, settings))
+    if is_of_connect(spark):
+        watch(spark, REWRITES, _Settings(spark, REWRITES, settings))
 
 
 class _Lists:

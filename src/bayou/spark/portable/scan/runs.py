@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from bayou.spark.backend import is_of_connect
 from bayou.spark.portable.client import client_of
 from bayou.spark.portable.requests.compression import opened_plan
 
@@ -180,7 +181,12 @@ def watch(spark: SparkSession, name: str, watcher: Watcher) -> None:
 
 
 def case_changes(spark: SparkSession) -> int:
-    """Return how often the client of a session may have changed whether names depend on case, since the first call."""
+    """Return how often the client of a session may have changed whether names depend on case, since the first call.
+
+    It is 0 for a classic session, whose DataFrames keep what they resolved.
+    """
+    if not is_of_connect(spark):
+        return 0
     return _runs_of(client_of(spark)).case_changes
 
 
