@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from ipaddress import ip_address
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
@@ -268,6 +269,8 @@ def _s3_endpoint(found: Settings, place: ObjectPlace, table: str) -> dict[str, s
     host = host.rstrip("/")
     if not host:
         return {}
+    # A number has no host names below it, so the AWS SDK of S3A uses paths there, whatever the setting says.
+    is_by_path = is_by_path or _is_ip_address(host)
     aws = _AWS_HOST.fullmatch(host)
     region = {} if aws is None or aws["region"] is None else {"aws_region": aws["region"]}
     if aws is not None and aws["china"] is None:  # object_store 0.14 knows the hosts of the other regions
@@ -280,6 +283,17 @@ def _s3_endpoint(found: Settings, place: ObjectPlace, table: str) -> dict[str, s
         "aws_virtual_hosted_style_request": "false" if is_by_path else "true",
         "allow_http": "true" if scheme == "http" else "false",
     }
+
+
+def _is_ip_address(host: str) -> bool:
+    """Return whether a host is an IP address, with or without a port."""
+    if host.startswith("["):
+        return True
+    try:
+        ip_address(host.rpartition(":")[0] or host)
+    except ValueError:
+        return False
+    return True
 
 
 def _fips_endpoint(found: Settings, table: str) -> str:

@@ -239,6 +239,9 @@ def test_the_bucket_is_in_the_path_or_in_the_host(recording, second_recording):
         ({"endpoint": "http://minio:9000"}, "http://bucket.minio:9000/t/a"),
         ({"endpoint": "http://minio:9000", "path.style.access": "true"}, "http://minio:9000/bucket/t/a"),
         ({"endpoint": "minio", "connection.ssl.enabled": "false"}, "http://bucket.minio/t/a"),
+        # No host has a name below a number.
+        ({"endpoint": "http://10.0.0.7:9000"}, "http://10.0.0.7:9000/bucket/t/a"),
+        ({"endpoint": "10.0.0.7", "connection.ssl.enabled": "false"}, "http://10.0.0.7/bucket/t/a"),
     ):
         store_for(None, own, settings).read("a")
         assert second_recording.last.target == url
