@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,10 +65,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="also the oldest patches, the newest pre-release, and each Java")
     parser.add_argument("--s3", action="store_true", help="on S3 instead of the local disk")
-    parser.add_argument("--master", default="local[2]", help="a Spark master, or `standalone`")
+    parser.add_argument("--master", default="local[2]", help="a Spark master, `standalone`, or `connect` (from 4.0 on)")
     parser.add_argument("versions", nargs="*", default=[])
     given = parser.parse_args()
-    legs = _every_leg() if given.all else [_leg(version) for version in given.versions or MINORS]
+    on_connect = given.master == "connect"
+    minors = MINORS[1:] if on_connect else MINORS
+    legs = _every_leg() if given.all else [_leg(version) for version in given.versions or minors]
+    if on_connect:
+        legs = [replace(leg, requirement=leg.requirement.replace("pyspark", "pyspark[connect]", 1)) for leg in legs]
     started = time.monotonic()
     # Environments first and one by one: pip's cache then serves the next one, and what is printed stays in order.
     pythons = {leg.requirement: environment((*runtime_dependencies(), leg.requirement)) for leg in legs}

@@ -28,6 +28,19 @@ ON_S3 = (
 )
 """The operations that run on S3 beside the local disk: together they read, write, list, copy and delete in every way."""
 
+NOT_ON_CONNECT = {
+    "subqueries_and_views": "UPDATE and DELETE of a view are the server's",
+    "convert_parquet_files": "Parquet tables have names there",
+    "insert_from_several_queries": "only the server reads a statement with several INSERT",
+    "create_clustered_tables": "a table by path has no LOCATION",
+    "create_a_table_at_a_location": "a table by path has no LOCATION",
+    "insert_replaces_rows_that_match": "a condition of REPLACE ON cannot name the table by its path",
+    "describe_and_show": "SHOW TABLES lists names",
+    "versions_at_the_end_of_names": "a table by path has no name",
+    "a_stream_runs_a_function_for_each_batch": "the function runs in the server's Python, with a session of its own",
+}
+"""Why operations with tables by name, which are tables by path on a stock server of Spark Connect, cannot run there."""
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -72,7 +85,7 @@ def _run(master: str, names: list[str], folder: Path, *, on_s3: bool) -> int:
             skipped.append(name)
             print(f"  -     {name}: this Spark has no {missing}", flush=True)
         except Exception as error:  # noqa: BLE001  (the next operation runs all the same)
-            if on_connect and (reason := _why_not_on_connect(error)):
+            if on_connect and (reason := NOT_ON_CONNECT.get(name) or _why_not_on_connect(error)):
                 skipped.append(name)
                 print(f"  -     {name}: {reason}", flush=True)
                 continue
