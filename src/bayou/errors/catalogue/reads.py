@@ -109,7 +109,7 @@ read-path-missing InvalidOptionError
     Next: Give the path in load(path).
 DELTA_ILLEGAL_OPTION/several-paths InvalidOptionError
     A Delta table is read by its path, and {num_paths} paths are given.
-    Next: Read each table by itself, and combine the rows with union.
+    Next: Read each table alone, and combine the rows with union.
 DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE InvalidOptionError
     The option versionAsOf needs a number from 0 on, but got {value!r}.
     Next: Give the number of a version.
