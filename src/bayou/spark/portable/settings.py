@@ -60,8 +60,11 @@ def pinned(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
     changed = _change(spark, pins, wanted)
     try:
         yield
-    finally:
-        _restore(spark, pins, changed)
+    except BaseException:
+        with contextlib.suppress(Exception):  # the program wants to know the first error
+            _restore(spark, pins, changed)
+        raise
+    _restore(spark, pins, changed)
 
 
 def _change(spark: SparkSession, pins: _Pins, wanted: Mapping[str, str]) -> list[str]:
@@ -81,13 +84,17 @@ def _change(spark: SparkSession, pins: _Pins, wanted: Mapping[str, str]) -> list
 
 
 def _restore(spark: SparkSession, pins: _Pins, changed: list[str]) -> None:
+    """Restore the settings that no other block needs, all that can be restored. Raise the first error."""
+    errors = []
     with pins.lock:
+        pins.users.subtract(changed)
         for name in changed:
-            pins.users[name] -= 1
-            if pins.users[name]:
+            if pins.users[name] or name not in pins.before:
                 continue
             before = pins.before.pop(name)
-            if before is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, before)
+            try:
+                spark.conf.unset(name) if before is None else spark.conf.set(name, before)
+            except Exception as error:  # noqa: BLE001  (the other settings are restored all the same)
+                errors.append(error)
+    if errors:
+        raise errors[0]

@@ -52,9 +52,12 @@ def reach_of(spark: SparkSession, folder: Scratch) -> Reach:
     """Return who reaches a folder. The first call of a session for a folder writes a file and runs a query."""
     with _lock:
         known = _known.setdefault(spark, {})
-        if folder.uri not in known:
-            known[folder.uri] = _tried(spark, folder)
-        return known[folder.uri]
+        found = known.get(folder.uri)
+    if found is None:  # outside the lock, because a store that does not answer would block the other sessions
+        found = _tried(spark, folder)
+        with _lock:
+            found = known.setdefault(folder.uri, found)
+    return found
 
 
 def _tried(spark: SparkSession, folder: Scratch) -> Reach:
