@@ -96,3 +96,13 @@ def test_a_with_clause_before_a_statement(spark, make, rows, table_path):
         "when matched and t.id = (select max(id) from few) then update set v = s.v"
     )
     assert rows("id, v")[:5] == [(0, "v0"), (1, "v1"), (2, "v2"), (4, "x"), (5, "y")]
+
+
+@pytest.mark.parametrize("statement", ["delete from {t} where {c}", "update {t} set id = -1 where {c}"])
+def test_frames_of_the_program_are_read_in_subqueries(make, spark, table_path, statement):
+    make()
+    given = spark.range(1, 3)
+    text = statement.replace("{t}", f"delta.`{table_path}`").replace("{c}", "id in (select id from {chosen})")
+    changed = spark.sql(text, chosen=given).collect()[0][0]
+    assert changed == 2
+    assert not [each.name for each in spark.catalog.listTables() if each.name.startswith("_pyspark")]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, cast
 
 from bayou.errors import SqlSyntaxError, failed
@@ -25,6 +26,8 @@ from bayou.spark.portable.text.tree import UnreadableTextError
 from bayou.spark.read.request import is_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.connect import proto
 
@@ -69,7 +72,22 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
         if not is_table(path):
             raise failed("TABLE_OR_VIEW_NOT_FOUND", table=column_sql(change.table.parts))
         return insert_of(application, spark, change, path, query if change.by_name else lambda text: _with_names(query(text)))
-    return changed_rows(application, spark, filled(sql, is_typed=True), path, query)
+    with _given_frames(spark, command):
+        return changed_rows(application, spark, filled(sql, is_typed=True), path, query)
+
+
+@contextlib.contextmanager
+def _given_frames(spark: SparkSession, command: proto.Relation) -> Iterator[None]:
+    """Within the block, make the DataFrames that a statement names temporary views, which the subqueries of conditions can read."""
+    references = command.with_relations.references if command.HasField("with_relations") else ()
+    given = {each.subquery_alias.alias: each.subquery_alias.input for each in references if each.HasField("subquery_alias")}
+    for name, relation in given.items():
+        frame_of(spark, relation).createOrReplaceTempView(name)
+    try:
+        yield
+    finally:
+        for name in given:
+            spark.catalog.dropTempView(name)
 
 
 def _with_names(rows: DataFrame) -> DataFrame:
