@@ -49,15 +49,15 @@ def literals_of(
         is_typed: see `filled`.
 
     Raises:
-        SqlSyntaxError: a parameter has no value, or a value of another type than string, binary, number, boolean, date and time.
+        SqlSyntaxError: a parameter has no value, or a value that is not a literal, a list or a dictionary.
     """
     number, found = 0, []
     for each in parameters:
-        value = (
-            _named(sql, each.name) if each.name is not None else _positional(sql, number if numbers is None else numbers[number])
-        )
+        if each.name is not None:
+            literal = _named(sql, each.name, is_typed=is_typed)
+        else:
+            literal = _positional(sql, number if numbers is None else numbers[number], is_typed=is_typed)
         number += each.name is None
-        literal = None if value is None else _literal(value, is_typed=is_typed)
         if literal is None:
             problem = f"Found the unbound parameter: {each.name or each.text}. Give it a value in the arguments of spark.sql"
             raise error_at(sql.query, each.start, problem, error_class="UNBOUND_SQL_PARAMETER")
@@ -65,20 +65,27 @@ def literals_of(
     return found
 
 
-def _named(sql: proto.SQL, name: str) -> proto.Expression.Literal | None:
-    found: proto.Expression.Literal | None = sql.args.get(name)
+def _named(sql: proto.SQL, name: str, *, is_typed: bool) -> str | None:
     if name in sql.named_arguments:
-        found = sql.named_arguments[name].literal
-    return found
+        return _value(sql.named_arguments[name], is_typed=is_typed)
+    return _literal(sql.args[name], is_typed=is_typed) if name in sql.args else None
 
 
-def _positional(sql: proto.SQL, number: int) -> proto.Expression.Literal | None:
-    found: proto.Expression.Literal | None = None
+def _positional(sql: proto.SQL, number: int, *, is_typed: bool) -> str | None:
     if number < len(sql.pos_arguments):
-        found = sql.pos_arguments[number].literal
-    elif number < len(sql.pos_args):
-        found = sql.pos_args[number]
-    return found
+        return _value(sql.pos_arguments[number], is_typed=is_typed)
+    return _literal(sql.pos_args[number], is_typed=is_typed) if number < len(sql.pos_args) else None
+
+
+def _value(given: proto.Expression, *, is_typed: bool) -> str | None:
+    """Return an argument as SQL. Lists and dictionaries are calls of `array` and `map`; None for other expressions."""
+    if given.HasField("literal"):
+        return _literal(given.literal, is_typed=is_typed)
+    call = given.unresolved_function
+    if not given.HasField("unresolved_function") or call.function_name not in {"array", "map", "struct", "named_struct"}:
+        return None
+    values = [_value(each, is_typed=is_typed) for each in call.arguments]
+    return None if None in values else f"{call.function_name}({', '.join(map(str, values))})"
 
 
 def _literal(value: proto.Expression.Literal, *, is_typed: bool) -> str | None:

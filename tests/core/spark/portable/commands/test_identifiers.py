@@ -104,3 +104,18 @@ def test_numbers_of_changes_keep_their_types(value, expected):
 
 def test_a_negative_number_after_a_minus_sign_begins_no_comment():
     assert filled(named("UPDATE t SET a = 1-:v", v=literal(integer=-2))) == "UPDATE t SET a = 1- -2"
+
+
+def call(name, *arguments):
+    return proto.Expression(unresolved_function=proto.Expression.UnresolvedFunction(function_name=name, arguments=arguments))
+
+
+def test_lists_are_arrays():
+    pairs = call("array", literal(integer=1), call("map", literal(string="its"), literal(double=0.5)))
+    assert filled(named("UPDATE t SET a = :v", v=pairs), is_typed=True) == "UPDATE t SET a = array(1, map('its', 0.5D))"
+    assert filled(positional("UPDATE t SET a = ?", pairs), is_typed=True).startswith("UPDATE t SET a = array(1, ")
+
+
+def test_other_expressions_are_no_values():
+    with pytest.raises(SqlSyntaxError, match="UNBOUND_SQL_PARAMETER"):
+        filled(named("DELETE FROM t WHERE a = :v", v=call("array", call("my_function", literal(integer=1)))))
