@@ -100,7 +100,7 @@ def _mark_what_connect_cannot_run(items: list[pytest.Item]) -> None:
     from tests.support.on_connect import why_left_out
 
     for item in items:
-        reason = why_left_out(item.nodeid)
+        reason = why_left_out(item.nodeid, getattr(item, "fixturenames", ()))
         if reason is not None:
             item.add_marker(pytest.mark.skip(reason=reason))
 

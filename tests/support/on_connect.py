@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
+    import pytest
     from pyspark.sql import SparkSession
     from tests.support.connect_server import ConnectServer
 
@@ -26,7 +27,7 @@ TABLE = Path(__file__).parent.parent / "spark" / "not_on_connect.txt"
 
 @cache
 def left_out() -> dict[str, str]:
-    """Return the reasons by the ids of tests, of functions with several tests, and of files, below `tests/spark`."""
+    """Return the reasons by the ids of tests, functions and files below `tests/spark`, and by `fixture:NAME`."""
     found, reason = {}, ""
     for line in TABLE.read_text().splitlines():
         if line.startswith("# "):
@@ -36,11 +37,14 @@ def left_out() -> dict[str, str]:
     return found
 
 
-def why_left_out(test: str) -> str | None:
-    """Return why a server of Spark Connect cannot run a test, given its id; None if it can."""
+def why_left_out(test: str, fixtures: Collection[str]) -> str | None:
+    """Return why a server of Spark Connect cannot run a test, given its id and its fixtures; None if it can."""
+    if not test.startswith(FOLDER):
+        return None
     name = test.removeprefix(FOLDER)
     function = name.partition("[")[0]
-    reasons = (left_out().get(each) for each in (name, function, function.partition("::")[0]))
+    keys = [name, function, function.partition("::")[0], *(f"fixture:{each}" for each in fixtures)]
+    reasons = (left_out().get(each) for each in keys)
     return next((reason for reason in reasons if reason is not None), None)
 
 
@@ -48,7 +52,6 @@ def session_on(server: ConnectServer) -> Iterator[SparkSession]:
     """A session of its own on a server. At the end no session of this process is left."""
     from pyspark.sql import SparkSession
 
-    _resolve_reads_at_once()
     # The time zone of a session is the client's. The server of the tests is in UTC.
     session = SparkSession.builder.remote(server.url).config("spark.sql.session.timeZone", "UTC").create()
     yield session
@@ -56,7 +59,7 @@ def session_on(server: ConnectServer) -> Iterator[SparkSession]:
     _forget_open_sessions()
 
 
-def _resolve_reads_at_once() -> None:
+def resolve_reads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make errors of reads and queries appear where the tests expect them.
 
     A classic session resolves a DataFrame when the program makes it. One of Spark Connect does so when the program asks for its
@@ -66,7 +69,7 @@ def _resolve_reads_at_once() -> None:
     from pyspark.sql.connect.session import SparkSession
 
     for kind, name in ((DataFrameReader, "load"), (DataFrameReader, "table"), (SparkSession, "sql"), (SparkSession, "table")):
-        setattr(kind, name, _resolved_at_once(getattr(kind, name)))
+        monkeypatch.setattr(kind, name, _resolved_at_once(getattr(kind, name)))
 
 
 def _resolved_at_once(method: Any) -> Any:

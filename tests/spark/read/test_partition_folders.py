@@ -11,7 +11,7 @@ import bayou
 
 pytestmark = pytest.mark.smoke
 # Spark itself refuses to insert into what is not one folder, and into a path that its catalog does not know.
-ON_CONNECT = "PATH_NOT_FOUND|UNSUPPORTED_FEATURE.TABLE_OPERATION"
+ON_CONNECT = "PATH_NOT_FOUND|UNSUPPORTED_FEATURE.TABLE_OPERATION|UNSUPPORTED_INSERT"
 REFUSED = f"DELTA_UNEXPECTED_PARTIAL_SCAN|DELTA_TABLE_NOT_FOUND|TABLE_OR_VIEW_NOT_FOUND|relations with a single path|{ON_CONNECT}"
 
 

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of tests that Spark Connect cannot run names tests that exist, and its reasons are documented."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.on_connect import left_out, why_left_out
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_each_entry_names_a_test():
+    entries = [each for each in left_out() if not each.startswith("fixture:")]
+    assert entries
+    for entry in entries:
+        file, _, function = entry.partition("[")[0].partition("::")
+        text = (ROOT / "tests" / "spark" / file).read_text()
+        assert not function or f"def {function}(" in text, entry
+
+
+def test_each_reason_is_documented():
+    page = (ROOT / "docs" / "connect.md").read_text()
+    assert [reason for reason in set(left_out().values()) if reason not in page] == []
+
+
+def test_entries_are_found_by_test_function_and_fixture():
+    reason = why_left_out("tests/spark/read/test_freshness.py::test_a_column_that_joins_leaves_the_dataframe_as_it_was", ())
+    assert reason is not None
+    assert why_left_out("tests/spark/read/test_freshness.py::test_other[name]", ("spark",)) is None
+    assert why_left_out("tests/spark/read/test_freshness.py::test_other[x]", ("spark", "name")) is not None
+    assert why_left_out("tests/connect/test_reads.py::test_other", ("name",)) is None
