@@ -203,26 +203,20 @@ def _session_as_before(request: pytest.FixtureRequest) -> Iterator[None]:
     if "plain_spark" not in request.fixturenames:
         yield
         return
+    from tests.support.on_connect import settings_of
+
     from bayou.spark.session.session_transaction import LAST_VERSION  # which each commit sets, as those of delta-spark
 
     session = request.getfixturevalue("plain_spark")
-    before = _settings_of(session)
+    before = settings_of(session)
     yield
-    changed = {name for name, _ in before.items() ^ _settings_of(session).items()} - {LAST_VERSION}
+    changed = {name for name, _ in before.items() ^ settings_of(session).items()} - {LAST_VERSION}
     for name in changed:
         if name in before:
             session.conf.set(name, before[name])
         else:
             session.conf.unset(name)
     assert not changed, f"the test left settings on the session: {sorted(changed)}"
-
-
-def _settings_of(session: SparkSession) -> dict[str, str]:
-    if ".connect." in type(session).__module__:
-        return dict(session.conf.getAll)
-    from bayou.spark.jvm.core.session import settings_of
-
-    return settings_of(session)
 
 
 @pytest.fixture(scope="session")

@@ -48,6 +48,15 @@ def why_left_out(test: str, fixtures: Collection[str]) -> str | None:
     return next((reason for reason in reasons if reason is not None), None)
 
 
+def settings_of(session: SparkSession) -> dict[str, str]:
+    """Return the settings of a session of either kind."""
+    if ".connect." in type(session).__module__:
+        return dict(session.conf.getAll)
+    from bayou.spark.jvm.core.session import settings_of as of_classic
+
+    return of_classic(session)
+
+
 def session_on(server: ConnectServer) -> Iterator[SparkSession]:
     """A session of its own on a server. At the end no session of this process is left."""
     from pyspark.sql import SparkSession

@@ -7,8 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 import pyspark
-
-from bayou.spark.jvm.core.session import settings_of
+from tests.support.on_connect import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
