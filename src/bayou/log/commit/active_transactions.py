@@ -69,18 +69,25 @@ def active_transaction(table_uri: str, ids: str = "") -> OpenTransaction | None:
     return next((each for each in reversed(inside_of) if each.log.table_uri == table_uri), None)
 
 
-def note_read(snapshot: Snapshot, predicate: Predicate | None, paths: pa.ChunkedArray) -> None:
+def note_read(
+    snapshot: Snapshot, predicate: Predicate | None, chosen: Callable[[], pa.Array | None], transactions: str = ""
+) -> None:
     """Note a read of a table in the transaction around it, or in those that begin later in the block of `noting_reads`.
 
     Args:
         snapshot: the version that is read.
         predicate: the filter, over physical paths, or None without any.
-        paths: the files that it leaves.
+        chosen: returns the positions of the files that the filter leaves, or None for all. It is called if the read is noted.
+        transactions: the ids of the transactions around the query, if it runs on another thread.
     """
-    transaction, earlier = active_transaction(snapshot.table_uri), _EARLIER.get()
-    if transaction is not None and transaction.read_version == snapshot.version:
+    transaction, earlier = active_transaction(snapshot.table_uri, transactions), _EARLIER.get()
+    if earlier is None if transaction is None else transaction.read_version != snapshot.version:
+        return
+    paths, positions = snapshot.files(["path"])["path"], chosen()
+    paths = paths if positions is None else paths.take(positions)
+    if transaction is not None:
         transaction.reads.note_scan(predicate, paths)
-    elif transaction is None and earlier is not None:
+    elif earlier is not None:
         earlier.append((snapshot, predicate, paths))
 
 

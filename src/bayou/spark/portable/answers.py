@@ -18,7 +18,6 @@ from bayou.log.commit.active_transactions import note_read
 from bayou.plan.predicates.predicate import And
 from bayou.plan.predicates.predicate import columns as columns_of
 from bayou.protocol.types.schema import parse_schema
-from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.portable.changes import feed_frame
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
 from bayou.spark.portable.commands.merges import merge_into
@@ -104,12 +103,10 @@ class TableAnswers:
         """Return the rows that answer a method about a table by path, or None if the server answers."""
         return catalog_answer(self._application, self._spark, request)
 
-    @raised_as_pyspark
     def references(self, sql: proto.SQL) -> Sequence[Reference]:
         """Return the tables in a query."""
         return references_in(sql, self.rows, self._spark)
 
-    @raised_as_pyspark
     def command(self, command: proto.Command) -> CommandAnswer | None:
         """Run a command on a Delta table, or return None if it is for the server."""
         kind = command.WhichOneof("command_type")
@@ -156,8 +153,7 @@ class TableAnswers:
             check_has_columns(snapshot)
             predicate, positions = self._pruned(snapshot, conditions)
             if request.version is None:
-                paths = snapshot.files(["path"])["path"]
-                note_read(snapshot, predicate, paths if positions is None else paths.take(positions))
+                note_read(snapshot, predicate, lambda: positions)
         key = (
             feed,
             case_changes(self._spark),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import failed
 from bayou.log.checkpoint.sharding import narrowed
-from bayou.log.commit.active_transactions import active_transaction
+from bayou.log.commit.active_transactions import note_read
 from bayou.log.snapshot.partition_folder import PartitionFolder
 from bayou.plan.predicates.predicate import Predicate, columns
 from bayou.protocol.types.schema import StructType, parse_schema
@@ -120,7 +120,13 @@ class RuleBody:
         _check_schema(data_fields, snapshot)
         predicate = from_catalyst([chain.condition], by_logical_name(snapshot.schema)) if chain.condition else None
         if request.version is None:
-            self._note_read(session, snapshot, predicate, chain.transactions)
+            whole = snapshot
+            note_read(
+                whole,
+                predicate,
+                lambda: None if predicate is None else choose(self._application, session, whole, predicate),
+                chain.transactions,
+            )
         jvm = jvm_of(self._application)
         if predicate is not None and columns(predicate):
             snapshot = narrowed(snapshot, predicate)
@@ -164,15 +170,6 @@ class RuleBody:
         ]
         place, jvm = len(chain.kinds.split(" ")) - 1, jvm_of(self._application)
         return replacement(jvm, place, planned.plan, str(latest.version), names=names, pushes_down=planned.is_union)
-
-    def _note_read(self, session: JavaObject, snapshot: Snapshot, predicate: Predicate | None, transactions: str) -> None:
-        """Record the read in the transaction around the query, if there is one on this table."""
-        transaction = active_transaction(snapshot.table_uri, transactions)
-        if transaction is None or transaction.read_version != snapshot.version:
-            return
-        paths = snapshot.files(["path"])["path"]
-        chosen = None if predicate is None else choose(self._application, session, snapshot, predicate)
-        transaction.reads.note_scan(predicate, paths if chosen is None else paths.take(chosen))
 
     def _positions(self, snapshot: Snapshot, predicate: Predicate | None, kinds: list[str], objects: Any) -> pa.Array | None:
         """Return the positions of the files that the filter or the limit needs, or None for all files."""

@@ -75,7 +75,7 @@ class Stub:
             copy = proto.AnalyzePlanRequest()
             copy.CopyFrom(request)
             request = copy
-        execution = raised_as_pyspark(rewriter.analyze)(request)
+        execution = rewriter.analyze(request)
         response: proto.AnalyzePlanResponse = self.inner.AnalyzePlan(request, **options)
         execution.done()
         return response
@@ -94,7 +94,7 @@ class Stub:
         if execution is None:
             # An interruption of this operation finds nothing at the server yet.
             self._own.add(operation, Execution())
-            execution = raised_as_pyspark(rewriter.execute)(request)
+            execution = rewriter.execute(request)
             if execution.answer is not None:
                 session = request.client_observed_server_side_session_id or self._server_session(request, options)
                 return iter(command_responses(execution, request, session))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import failed
 from bayou.spark.backend import is_of_connect
+from bayou.spark.errors.conversion import as_pyspark
 from bayou.spark.pinned_settings import Job, values
 from bayou.spark.portable.requests.messages import replace_relations
 from bayou.spark.portable.scan.carrier import carrier_in
@@ -96,7 +97,8 @@ class _WholeLists:
     def end(self) -> None:
         for each in self._carriers:
             if not each.is_whole():
-                raise failed("file-list-changed", table=each.table_uri, version=each.version, folder=each.folder, setting=SETTING)
+                error = failed("file-list-changed", table=each.table_uri, version=each.version, folder=each.folder, setting=SETTING)
+                raise as_pyspark(error)  # the program gets it while it reads responses, where nothing else converts it
 
     def close(self) -> None:
         self._carriers = []
