@@ -202,8 +202,8 @@ class Backend(Protocol):
         """Return the id of the thread that runs the calls of this Python thread."""
         ...
 
-    def task_counters(self, spark: SparkSession) -> tuple[TaskCounter, SparkBar]:
-        """Return what counts the tasks of the running thread's jobs, and Spark's own bar on the terminal."""
+    def task_counters(self, spark: SparkSession) -> tuple[TaskCounter, SparkBar] | None:
+        """Return what counts the tasks of the running thread's jobs, and Spark's own bar on the terminal; None without them."""
         ...
 
     # The session

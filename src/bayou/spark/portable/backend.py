@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.backend import FileTasks, WriteJob
     from bayou.spark.catalog import Catalog, ParquetEntry
-    from bayou.spark.task_counts import SparkBar, TaskCounter
     from bayou.spark.text.parsed_expression import ParsedExpression
 
 _logger = logging.getLogger("bayou")
@@ -83,9 +82,8 @@ class PortableBackend:
         """Return the id of this thread: the server's threads are out of reach."""
         return threading.get_ident()
 
-    def task_counters(self, spark: SparkSession) -> tuple[TaskCounter, SparkBar]:
-        """Raise NotImplementedError: operations show no progress there."""
-        raise NotImplementedError
+    def task_counters(self, spark: SparkSession) -> None:
+        """Return None: the client's operations show no progress."""
 
     def settings(self, spark: SparkSession) -> dict[str, str]:
         """Return all settings of a session, in one request."""

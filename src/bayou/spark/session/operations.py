@@ -52,9 +52,6 @@ def log_operation(name: str, step: str, spark: SparkSession, settings: Mapping[s
         settings: the settings of the session.
         table: the table's name in the catalog, or its path without secrets.
     """
-    if is_of_connect(spark):
-        yield
-        return
     with displayed(f"{name} {_short(table)}", spark, settings):
         phase(step)
         yield

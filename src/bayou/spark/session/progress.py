@@ -86,7 +86,11 @@ def displayed(name: str, spark: SparkSession, settings: Mapping[str, str], *, cl
     if _CURRENT.get() is not None or not is_wanted(settings):
         yield
         return
-    display = Display(name, *backend_of(spark).task_counters(spark))
+    counters = backend_of(spark).task_counters(spark)
+    if counters is None:
+        yield
+        return
+    display = Display(name, *counters)
     token = _CURRENT.set(display)
     succeeded = False
     try:
