@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
@@ -23,10 +24,11 @@ from bayou.spark.write.inserts import InsertStatement, insert
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.portable.text.row_changes import Insert
     from bayou.spark.session.application import Application
 
@@ -41,21 +43,23 @@ def insert_of(
         path: the table's path.
         query: returns the rows of a query in the statement, given its text.
     """
+    latest = functools.cache(application.logs.get(qualify(path).uri, {}).update)  # several steps need the table's columns
+    static = _static_values(statement)
     with_clause = "" if statement.with_clause is None else f"{statement.with_clause.text} "
-    rows = query(f"{with_clause}{_without_defaults(application, spark, statement, path)}")
+    rows = query(f"{with_clause}{_without_defaults(application, spark, statement, static, latest)}")
     name, columns = f"delta.{quoted_name(path)}", "position"
     options = {"mergeSchema": "true"} if statement.with_schema_evolution else {}
     if statement.replace_on is not None or statement.replace_using:
         replace_matches(application, rows, statement, InsertStatement(name, "overwrite", "", columns, options), path)
         return CommandAnswer()
     if statement.columns:
-        _refuse_unknown(application, statement.columns, path)
+        _refuse_unknown(statement.columns, latest())
         rows, columns = _named(rows, statement.columns, name), "name"
     elif statement.by_name:
         columns = "name"
     condition = "" if statement.replace_where is None else statement.replace_where.text
     if statement.partition is not None:
-        rows, of_partition = _in_partition(application, rows, statement, path, name)
+        rows, of_partition = _in_partition(rows, statement, static, latest(), name)
         columns, condition = "name", condition or of_partition
     how = "append"
     if statement.replace_where is not None:
@@ -66,7 +70,9 @@ def insert_of(
     return CommandAnswer()
 
 
-def _without_defaults(application: Application, spark: SparkSession, statement: Insert, path: str) -> str:
+def _without_defaults(
+    application: Application, spark: SparkSession, statement: Insert, static: Mapping[str, str], latest: Callable[[], Snapshot]
+) -> str:
     """Return the SQL of the query with the defaults of the columns in place of DEFAULT.
 
     Raises:
@@ -76,10 +82,8 @@ def _without_defaults(application: Application, spark: SparkSession, statement: 
     text = statement.query.text
     if "default" not in text.lower():
         return text
-    snapshot = application.logs.get(qualify(path).uri, {}).update()
-    partition = "" if statement.partition is None else statement.partition.text
-    static = {each.partition("=")[0].strip().strip("`").lower() for each in _parts(partition) if "=" in each}
-    places = statement.columns or tuple(name for name in snapshot.schema.names if name.lower() not in static)
+    snapshot = latest()
+    places = _columns_of_query(statement, static, snapshot)
 
     def value(place: int) -> str:
         field = snapshot.schema.field(places[place]) if place < len(places) else None
@@ -110,23 +114,22 @@ def _named(rows: DataFrame, columns: tuple[str, ...], table: str) -> DataFrame:
     return rows.toDF(*columns)
 
 
-def _refuse_unknown(application: Application, columns: tuple[str, ...], path: str) -> None:
+def _refuse_unknown(columns: tuple[str, ...], snapshot: Snapshot) -> None:
     """Raise SchemaMismatchError if an INSERT lists a column that the table does not have. It cannot add one."""
-    snapshot = application.logs.get(qualify(path).uri, {}).update()
     for name in columns:
         if snapshot.schema.fields and snapshot.schema.field(name) is None:
             known = ", ".join(map(quoted_name, snapshot.schema.names))
             raise failed("UNRESOLVED_COLUMN.WITH_SUGGESTION", at=snapshot, column=quoted_name(name), columns=known)
 
 
-def _in_partition(application: Application, rows: DataFrame, statement: Insert, path: str, table: str) -> tuple[DataFrame, str]:
-    """Return rows with the values of a PARTITION clause, under the names of the table's columns, and the condition of its values.
+def _static_values(statement: Insert) -> dict[str, str]:
+    """Return the values in a PARTITION clause as SQL, by the names of their columns as written.
 
-    The condition is empty if the clause has no values.
+    Raises:
+        UnsupportedFeatureError: a part of the clause is neither a column nor a column with a value.
     """
-    assert statement.partition is not None  # noqa: S101  (checked by the caller)
     static: dict[str, str] = {}
-    for part in _parts(statement.partition.text):
+    for part in [] if statement.partition is None else _parts(statement.partition.text):
         try:
             tree = read_expression(part)
         except UnreadableTextError:
@@ -135,7 +138,22 @@ def _in_partition(application: Application, rows: DataFrame, statement: Insert, 
             static[tree.operands[0].parts[-1]] = part.split("=", 1)[1].lstrip("=").strip()
         elif not isinstance(tree, Name):
             raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=f"PARTITION ({part})", features=("Spark Connect",))
-    snapshot = application.logs.get(qualify(path).uri, {}).update()
+    return static
+
+
+def _columns_of_query(statement: Insert, static: Mapping[str, str], snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the columns that the query of an INSERT by position fills, in order."""
+    names = {name.lower() for name in static}
+    return statement.columns or tuple(name for name in snapshot.schema.names if name.lower() not in names)
+
+
+def _in_partition(
+    rows: DataFrame, statement: Insert, static: Mapping[str, str], snapshot: Snapshot, table: str
+) -> tuple[DataFrame, str]:
+    """Return rows with the values of a PARTITION clause, under the names of the table's columns, and the condition of its values.
+
+    The condition is empty if the clause has no values.
+    """
     types = {each.name.lower(): each.type for each in snapshot.schema.fields if each.name in snapshot.partition_columns}
     names = {name.lower() for name in static}
     if not names <= types.keys():
@@ -143,11 +161,10 @@ def _in_partition(application: Application, rows: DataFrame, statement: Insert, 
             "DELTA_NON_PARTITION_COLUMN_SPECIFIED",
             at=snapshot,
             columns=[name for name in static if name.lower() not in types],
-            path=f"PARTITION {statement.partition.text}",
+            path="" if statement.partition is None else f"PARTITION {statement.partition.text}",
             partition_columns=list(snapshot.partition_columns),
         )
-    rest = statement.columns or tuple(name for name in snapshot.schema.names if name.lower() not in names)
-    named = rows if statement.by_name else _named(rows, rest, table)
+    named = rows if statement.by_name else _named(rows, _columns_of_query(statement, static, snapshot), table)
     values = {name: f"CAST({value} AS {sql_type(types[name.lower()])})" for name, value in static.items()}
     condition = " AND ".join(f"{quoted_name(name)} <=> {value}" for name, value in values.items())
     return named.select("*", *(F.expr(value).alias(name) for name, value in static.items())), condition
