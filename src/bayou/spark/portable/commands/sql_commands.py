@@ -18,7 +18,7 @@ from bayou.spark.portable.commands.statements import statement_of
 from bayou.spark.portable.commands.tables.statements import run_table_statement
 from bayou.spark.portable.commands.tables.views import create_view
 from bayou.spark.portable.requests.frames import frame_of
-from bayou.spark.portable.text.row_changes import Insert, row_change
+from bayou.spark.portable.text.row_changes import Insert, Merge, row_change
 from bayou.spark.portable.text.tables.creations import Create
 from bayou.spark.portable.text.tables.statements import table_statement
 from bayou.spark.portable.text.tables.views import temporary_view
@@ -72,7 +72,8 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
         if not is_table(path):
             raise failed("TABLE_OR_VIEW_NOT_FOUND", table=column_sql(change.table.parts))
         return insert_of(application, spark, change, path, query if change.by_name else lambda text: _with_names(query(text)))
-    with _given_frames(spark, command):
+    # The source of a MERGE is read by `query`, which has the DataFrames.
+    with contextlib.nullcontext() if isinstance(change, Merge) else _given_frames(spark, command):
         return changed_rows(application, spark, filled(sql, is_typed=True), path, query)
 
 
