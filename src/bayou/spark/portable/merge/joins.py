@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from bayou.spark.portable.merge.resolved import PortableResolution
     from bayou.spark.portable.merge.source import PortableSource
 
-_ROW: Final = f"{METADATA}.row_index + 1"
 _MATCH: Final = "__bayou_match"
 _OLD: Final = "__bayou_old"
 
