@@ -52,7 +52,7 @@ help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: setup ## The flights of 2013 become a Delta table, are queried, travel in time (under two minutes after set-up)
+demo: setup ## The flights of 2013 become a Delta table, are queried, travel in time (under two minutes after set-up); STORE=s3, CONNECT=1
 	@$(WITH_JAVA) $(if $(STORE),$(WITH_S3)) STORE=$(STORE) CONNECT=$(CONNECT) $(BIN)/python examples/demo.py
 
 test: setup ## All tests but the long ones, on the newest PySpark
@@ -73,7 +73,7 @@ test-changed: setup ## The tests of the folders that differ from main: make test
 	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_STORES) SUITES=$$($(BIN)/python scripts/changed_tests.py $(BASE)) && \
 		if [ -z "$$SUITES" ]; then echo "nothing that tests mirror differs from $(BASE)"; else $(PYTEST) $(SHARED_OUT) $$SUITES $(ARGS); fi
 
-smoke: setup ## Some 80 operations on one PySpark: make smoke SPARK=4.1 (or 3.5.0, pre; MASTER=standalone, "local-cluster[1,1,1024]")
+smoke: setup ## Some 80 operations on one PySpark: make smoke SPARK=4.1 (or 3.5.0, pre; MASTER=standalone, connect, "local-cluster[1,1,1024]")
 	@$(WITH_JAVA) $(BIN)/python scripts/smoke.py --master "$(MASTER)" $(if $(filter-out $(LEGS),$(SPARK)),$(SPARK),)
 
 smoke-all: setup ## The same on the newest and the oldest patch of each minor, a pre-release, and each Java
@@ -117,8 +117,8 @@ format: setup ## Format the code and fix what can be fixed safely
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: setup ## Time the same work on plain Parquet and on bayou
-	@$(WITH_JAVA) $(BIN)/python scripts/bench.py $(SHARED)/bench/bench.py $(ARGS)
+bench: setup ## Time the same work on plain Parquet and on bayou; CONNECT=1 also on Spark Connect
+	@$(WITH_JAVA) $(BIN)/python scripts/$(if $(CONNECT),bench_connect,bench).py $(SHARED)/bench/bench.py $(ARGS)
 
 bench-peers: setup ## The same work on delta-spark, delta-rs and bayou, timed: make bench-peers ROWS=6000000
 	@$(WITH_JAVA) $(BIN)/python scripts/bench_peers.py $(ROWS)
