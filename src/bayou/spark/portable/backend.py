@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary
 
 from pyspark.errors import ParseException, PySparkException
-from pyspark.sql import Observation
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from pyspark.sql.types import StructType as SparkStructType
 
@@ -181,8 +180,11 @@ class PortableBackend:
         return frame.hint("rebalance", *([] if partitions is None else [partitions]), *map(F.expr, columns))
 
     def observe(self, frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFrame:
-        """Return rows with an observation, whose values `write_files` returns."""
-        return frame.observe(Observation(name), *aggregates)
+        """Return rows with an observation, whose values `write_files` returns.
+
+        PySpark 4.3 asks the server whether the rows are a stream if it is given an `Observation`, and not for a name.
+        """
+        return frame.observe(name, *aggregates)
 
     def knows_type(self, json_text: str) -> bool:
         """Whether this client has all types of a schema's JSON."""
@@ -312,7 +314,6 @@ class PortableBackend:
         folder = f"{job.root}/{JOB_FOLDER}{uuid.uuid4().hex}"
         options = {**for_writer(job.options), **_WRITER_OPTIONS}
         settings = {**values(Job.WRITE), **({} if job.open_files is None else {_OPEN_FILES: str(job.open_files)})}
-        observations = client.plan_of(frame).observations
         try:
             with pinned(frame.sparkSession, settings):
                 frame.write.mode("append").options(**options).partitionBy(*job.partition_by).parquet(folder)
@@ -324,7 +325,8 @@ class PortableBackend:
             raise of_cast from error
         finally:
             self._let_go()
-        observed = {name: found for name in job.observations if (found := _values(observations.get(name))) is not None}
+        # The server sends no values of an observation that it found no rows for.
+        observed = {name: list(values.values()) for name, values in client.observed(frame).items() if name in job.observations}
         return WrittenRows(files_in(folder, job.hadoop), observed)
 
     def _let_go(self) -> None:
@@ -391,14 +393,6 @@ def _column(item: Any) -> Column:
         return F.col("*") if item == "*" else F.expr(item)
     column: Column = item
     return column
-
-
-def _values(observation: Any) -> list[Any] | None:
-    """Return the values of an observation; None if the server sent none, because it found no rows."""
-    try:
-        return None if observation is None else list(observation.get.values())
-    except PySparkException:
-        return None
 
 
 def _loaded(json_text: str) -> Any:

@@ -57,6 +57,12 @@ def alias_of(frame: DataFrame) -> str | None:
     return str(found.subquery_alias.alias) if found.HasField("subquery_alias") else None
 
 
+def observed(frame: DataFrame) -> dict[str, dict[str, Any]]:
+    """Return the values of the observations of a DataFrame that was written, by their names."""
+    found = frame.executionInfo
+    return {} if found is None else dict(found.flows)
+
+
 def kept_rows(frame: DataFrame) -> DataFrame:
     """Evaluate a DataFrame, and return its rows. The server keeps them as long as the result exists."""
     kept: Any = frame.localCheckpoint()

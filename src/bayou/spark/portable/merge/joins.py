@@ -14,25 +14,33 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE
+from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE, is_one_of
 from bayou.spark.dml.merge.first_pass import deletes_all_matches
-from bayou.spark.dml.merge.resolution.clauses import Kind
+from bayou.spark.dml.merge.resolution.clauses import Action, Kind
 from bayou.spark.portable.dml.own_frames import numbered_as
 from bayou.spark.portable.dml.statement import PortableStatement, named
+from bayou.spark.portable.merge.source import SOURCE_ROW
 from bayou.spark.scan.row_ids import FILE, METADATA
 from bayou.spark.types.aligned_sql import aligned
 from bayou.spark.types.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
     from bayou.spark.dml.core.row_change import Change
+    from bayou.spark.dml.merge.any_merge import Found
     from bayou.spark.portable.merge.resolved import PortableResolution
     from bayou.spark.portable.merge.source import PortableSource
 
 _MATCH: Final = "__bayou_match"
 _OLD: Final = "__bayou_old"
+PAIRED_ROW: Final = "__bayou_paired_row"
+"""In kept pairs, the `SOURCE_ROW` of the row of the source."""
+_MOST_BROADCAST: Final = 1_000_000
+"""So many kept pairs are broadcast. Their numbers of rows then have some 30 MB in each executor."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +99,37 @@ class JoinedMerge:
         rows = self.source.frame
         if len(positions):
             rows = rows.join(self._target(positions), self.condition, "left_anti")
-        return rows.withColumn(ACTION, self._chain(Kind.NOT_MATCHED, NONE))
+        return self._with_action(rows)
+
+    def new_beside(self, found: Found) -> DataFrame:
+        """Return the rows of the source that match no row of the table, with `ACTION`, by the kept pairs."""
+        rows = self.source.frame
+        if found.num_pairs:
+            rows = rows.join(_kept_pairs(found).select(PAIRED_ROW), F.col(SOURCE_ROW) == F.col(PAIRED_ROW), "left_anti")
+        return self._with_action(rows)
+
+    def paired(self, found: Found, clauses: Sequence[int]) -> DataFrame:
+        """Return the rows of the source that some clauses update rows of the table from, with `ACTION`, by the kept pairs.
+
+        A row occurs once for each row of the table.
+        """
+        pairs = _kept_pairs(found).select(PAIRED_ROW, ACTION).where(is_one_of(clauses))
+        return self.source.frame.join(pairs, F.col(SOURCE_ROW) == F.col(PAIRED_ROW), "inner")
+
+    @property
+    def updates_from_source(self) -> bool:
+        """Whether WHEN MATCHED updates rows, and no value of the updated rows may be one that the table has."""
+        updates = [each for each in self.resolution.of_kind(Kind.MATCHED) if each.action is Action.UPDATE]
+        columns = {name.lower() for name in self.resolution.schema.names}
+        return bool(updates) and all(not each.reads_table and not each.apart and columns <= each.whole for each in updates)
 
     def old(self, name: str) -> Column:
         """Return a column of the table, as the MERGE finds it."""
         names = [each.lower() for each in self.resolution.schema.names]
         return F.col(f"{_OLD}{names.index(name.lower())}")
+
+    def _with_action(self, rows: DataFrame) -> DataFrame:
+        return rows.withColumn(ACTION, self._chain(Kind.NOT_MATCHED, NONE))
 
     def _joined(self, rows: DataFrame) -> DataFrame:
         return rows.join(self.source.frame, self.condition, "inner")
@@ -129,3 +162,9 @@ class JoinedMerge:
             number = F.lit(clause.number)
             chain = number if clause.condition is None else F.when(clause.condition.column, number).otherwise(chain)
         return chain
+
+
+def _kept_pairs(found: Found) -> DataFrame:
+    """Return the kept pairs. The server does not know how few they are."""
+    assert found.matches is not None  # noqa: S101  (`PortableMerge.found` keeps them for these rows)
+    return F.broadcast(found.matches) if found.num_pairs <= _MOST_BROADCAST else found.matches

@@ -12,7 +12,9 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE
 from bayou.spark.dml.merge.first_pass import clauses_with, error_of_matches, found_in
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
-from bayou.spark.portable.merge.joins import JoinedMerge
+from bayou.spark.portable.client import kept_rows
+from bayou.spark.portable.merge.joins import PAIRED_ROW, JoinedMerge
+from bayou.spark.portable.merge.source import SOURCE_ROW
 from bayou.spark.portable.merge.values import ClauseValues
 from bayou.spark.portable.merge.writer import Writer
 from bayou.spark.portable.text.filters import Table
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.any_merge import Found
 
 _ROW: Final = f"{METADATA}.row_index + 1"
-_MATCH: Final = "__bayou_match"
-_OLD: Final = "__bayou_old"
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,19 @@ class PortableMerge(JoinedMerge):
 
     @contextmanager
     def found(self) -> Iterator[Found]:
-        """Find the rows that the MERGE changes. Runs a job."""
+        """Find the rows that the MERGE changes. Runs a job, or two if the server keeps the pairs.
+
+        It keeps them if a clause inserts, or updates without values of the table: the write then does not read the table again.
+        """
         positions = self.change.files.candidates
         bucket, bit = F.expr(f"bitmap_bucket_number({_ROW}) as bucket"), F.expr(f"bitmap_bit_position({_ROW}) as bit")
-        pairs = self.matched(positions).select(FILE, bucket, bit, ACTION)
+        joined, kept = self.matched(positions), None
+        if self.resolution.of_kind(Kind.NOT_MATCHED) or self.updates_from_source:
+            kept = joined = kept_rows(joined.select(FILE, METADATA, ACTION, F.col(SOURCE_ROW).alias(PAIRED_ROW)))
+        pairs = joined.select(FILE, bucket, bit, ACTION)
         if self.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
             pairs = pairs.union(self.unmatched(positions).select(FILE, bucket, bit, ACTION).where(f"{ACTION} > {NONE}"))
-        yield found_in(self, pairs, self._error)
+        yield replace(found_in(self, pairs, self._error), matches=kept)
 
     def writer(self, found: Found, uncommitted: UncommittedFiles, *, rewrites: bool) -> Writer:
         """Return what writes the rows."""

@@ -31,6 +31,7 @@ from bayou.spark.portable.dml.scalar_queries import with_scalars
 from bayou.spark.portable.dml.statement import named
 from bayou.spark.portable.merge.assigned_names import AssignedNames, no_path
 from bayou.spark.portable.merge.resolved import GivenValues, PortableClause, PortableResolution
+from bayou.spark.portable.merge.sides import Sides
 from bayou.spark.portable.merge.source import copy_of
 from bayou.spark.portable.text.tree import Name
 from bayou.spark.types.aligned_sql import aligned
@@ -79,7 +80,7 @@ class MergeResolution:
             InvalidSchemaError: an identity column is set.
         """
         request, snapshot = self._request, self._snapshot
-        clauses, reads_table = self._with_scalars(self._at_one_instant())
+        clauses, queries_read = self._with_scalars(self._at_one_instant())
         schema = self._schema_after()
         search = self._made(clauses[0][0])
         conditions = [None if when is None else self._made(when) for when, _ in clauses[1:]]
@@ -93,8 +94,9 @@ class MergeResolution:
             apart: dict[tuple[str, ...], Column] = {}
             own = self._star(clause, schema, apart) if clause.is_star else values
             checked = checked_inserts(snapshot, own) if clause.action is Action.INSERT else checked_assignments(own, snapshot)
-            resolved.append(PortableClause(number, clause.kind, clause.action, when, checked, apart))
-        return PortableResolution(search, tuple(resolved), schema, request.may_evolve, reads_table)
+            reads_table = any(self._may_read_table(value) for _, value in pairs[number])
+            resolved.append(PortableClause(number, clause.kind, clause.action, when, checked, reads_table, apart))
+        return PortableResolution(search, tuple(resolved), schema, request.may_evolve, queries_read)
 
     def _with_scalars(self, clauses: list[tuple[Any, list[Any]]]) -> tuple[list[tuple[Any, list[Any]]], bool]:
         """Replace scalar subqueries of the clauses by their values. The search condition may not contain a subquery."""
@@ -230,6 +232,12 @@ class MergeResolution:
             condition=each.shown,
             features=(what,),
         )
+
+    def _may_read_table(self, each: PortableExpr) -> bool:
+        """Whether a name in a value may be a column of the table. It is not if it is certainly one of the source."""
+        sides = Sides(self._snapshot.schema, self._request.name, self._source.schema, self._source.alias)
+        facts = each.facts
+        return facts is None or facts.has_subquery or any(sides.of_source(path) is None for path in facts.parsed.columns)
 
     def _check_value(self, each: PortableExpr) -> None:
         if each.has_subquery:

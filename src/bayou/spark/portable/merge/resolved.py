@@ -26,6 +26,7 @@ class PortableClause:
     Attributes:
         condition: the condition for rows of the kind; None for all rows.
         assignments: the assigned columns and their values; empty for a DELETE.
+        reads_table: whether a value may be one of the table's.
         apart: the source's structs whose fields `*` sets one by one. The keys are paths of the table's structs, in lower case.
     """
 
@@ -34,12 +35,18 @@ class PortableClause:
     action: Action
     condition: PortableExpr | None
     assignments: tuple[Assignment, ...]
+    reads_table: bool
     apart: Mapping[tuple[str, ...], Column] = field(default_factory=dict)
 
     @property
     def assigned(self) -> frozenset[str]:
         """The top-level columns that the clause sets, in lower case."""
         return frozenset(each.path[0].lower() for each in self.assignments)
+
+    @property
+    def whole(self) -> frozenset[str]:
+        """The columns that the clause sets as a whole, in lower case."""
+        return frozenset(each.path[0].lower() for each in self.assignments if len(each.path) == 1)
 
 
 @dataclass(frozen=True)

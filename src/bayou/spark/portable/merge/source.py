@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from bayou.spark.backend import Backend
 
 _COPY: Final = "__bayou_source"
+SOURCE_ROW: Final = "__bayou_source_row"
+"""A column of the source's rows: a number that no other row has. The rows are evaluated once, so that it stays the same."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class PortableSource:
     """The rows of a source; an implementation of `AnySource`.
 
     Attributes:
-        frame: the rows under the source's alias, with a copy of each column (see `copy_of`).
+        frame: the rows under the source's alias, with a copy of each column (see `copy_of`), and `SOURCE_ROW`.
         schema: its columns.
         alias: its alias; None without one.
         rows: their number.
@@ -76,7 +78,7 @@ class PortableSource:
                 features=(f"columns whose names begin with {OWN_PREFIX}",),
             )
         begin = time.monotonic()
-        kept = kept_rows(given if rows is None else rows)
+        kept = kept_rows((given if rows is None else rows).select("*", F.monotonically_increasing_id().alias(SOURCE_ROW)))
         count = kept.count()
         spent = int((time.monotonic() - begin) * 1000)
         frame, alias = as_given(kept, given)

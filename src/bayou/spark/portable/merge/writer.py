@@ -30,7 +30,6 @@ from bayou.spark.types.types import readable_schema
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import pyarrow as pa
     from pyspark.sql import Column
 
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
@@ -139,7 +138,9 @@ class Writer:
         passed = [*self._updates, *(self._deletes if self.feeds else [])]
         condition = f"{is_one_of(passed)} or {ACTION} < 0" if self._rewrites else is_one_of(passed)
         parts = []
-        if self._rewrites or merge.resolution.of_kind(Kind.MATCHED):
+        updated = self._with(Kind.MATCHED, Action.UPDATE)
+        by_pairs = merge.updates_from_source and not (self._rewrites or self.feeds or with_ids)
+        if self._rewrites or (merge.resolution.of_kind(Kind.MATCHED) and not by_pairs):
             once = self._found.overlaps or self._found.repeats
             parts.append((Kind.MATCHED, merge.matched(self._files, with_ids=with_ids, once=once)))
         if self._rewrites or merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
@@ -148,6 +149,8 @@ class Writer:
             self._columns.of_table(joined.where(condition), self._with(kind, Action.UPDATE), self._more_of_table())
             for kind, joined in parts
         ]
+        if by_pairs:
+            rows.append(self._columns.of_source(merge.paired(self._found, [each.number for each in updated]), updated, []))
         return reduce(DataFrame.union, rows)
 
     def _of_source(self, inserts: Sequence[PortableClause], columns: WrittenColumns, *, alone: bool = False) -> DataFrame:
@@ -157,7 +160,8 @@ class Writer:
             alone: whether a job writes only them.
         """
         merge = self._merge
-        rows = merge.new(self._files_with_matches).where(is_one_of([each.number for each in inserts]))
+        rows = merge.new(merge.change.files.candidates) if self._found.matches is None else merge.new_beside(self._found)
+        rows = rows.where(is_one_of([each.number for each in inserts]))
         more = [] if self._ids is None or alone else [*self._ids.of_new_rows()]
         if self.feeds:
             schema = readable_schema(merge.resolution.schema)
@@ -166,14 +170,6 @@ class Writer:
             before = ((schema.field(name), column) for name, column in names.items())
             more += nulls((field, column) for field, column in before if field is not None)
         return columns.of_source(rows, inserts, more)
-
-    @property
-    def _files_with_matches(self) -> pa.Array:
-        merge, found = self._merge, self._found
-        if merge.resolution.is_insert_only:
-            return merge.change.files.candidates
-        matched = [each.number for each in merge.resolution.of_kind(Kind.MATCHED)]
-        return positions_of({*found.changed(matched), *found.kept})
 
     def _with(self, kind: Kind, action: Action) -> list[PortableClause]:
         return [each for each in self._merge.resolution.of_kind(kind) if each.action is action]
