@@ -17,7 +17,7 @@ from bayou.log.commit.transaction import checked_txn
 from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import Timestamp
 from bayou.protocol import arguments
-from bayou.spark.backend import backend_of, native_part
+from bayou.spark.backend import backend_of, is_of_connect, native_part
 from bayou.spark.create.builder import IdentityGenerator, TableBuilder
 from bayou.spark.data_files.request import WriteOptions, WriteRequest
 from bayou.spark.enable import enable
@@ -335,7 +335,7 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         if application.backend.is_native:
             self._frames.add(native_part("dml.own_columns").output_of(rows), schema)
         rows = rows.alias(self._called[-1]) if self._called else rows
-        if not application.backend.is_native:
+        if is_of_connect(rows):
             self._frames.add_number(rows, schema)
         return rows
 

@@ -345,6 +345,10 @@ class SessionError(DeltaError, RuntimeError):
     """The Spark session cannot do what bayou needs; the text says what is missing."""
 
 
+class UnknownSparkError(SessionError):
+    """The running Spark has other internals than bayou knows; the text says which."""
+
+
 class ArgumentTypeError(DeltaError, TypeError):
     """An argument has a type that the function cannot use; the text says what to pass.
 

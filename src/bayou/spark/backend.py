@@ -2,7 +2,8 @@
 """What bayou needs from a Spark session, as one interface with two implementations.
 
 `spark/native` implements it for classic sessions, with Spark's internals. `spark/portable` implements it for sessions of Spark
-Connect, with the documented DataFrame API. All other modules of `spark` use a session through this interface alone.
+Connect, with the documented DataFrame API, and a classic session of a Spark whose internals bayou does not know. All other modules of
+`spark` use a session through this interface alone.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from weakref import WeakSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 _NATIVE: Final = "bayou.spark.native."
 _PORTABLE: Final = "bayou.spark.portable."
 _CONNECT: Final = "pyspark.sql.connect."
+_portable: Final[WeakSet[Any]] = WeakSet()
+"""The contexts of the applications whose classic sessions are served by `spark/portable`."""
 
 SHREDS_VARIANTS: Final = "spark.sql.variant.inferShreddingSchema"
 """The option of Spark's Parquet writer that shreds variants, on by default since Spark 4.2. Readers of a table without the feature
@@ -466,8 +470,18 @@ class Backend(Protocol):
 
 def backend_of(spark: SparkSession) -> Backend:
     """Return the implementation for a session: one for each JVM, or for each client of Spark Connect."""
-    made = import_module((_PORTABLE if is_of_connect(spark) else _NATIVE) + "backend")
+    made = import_module((_PORTABLE if is_portable(spark) else _NATIVE) + "backend")
     return cast("Backend", made.backend_of(spark))
+
+
+def is_portable(spark: SparkSession) -> bool:
+    """Whether bayou uses only the documented functions of PySpark on a session."""
+    return is_of_connect(spark) or spark.sparkContext in _portable
+
+
+def make_portable(spark: SparkSession) -> None:
+    """Use only the documented functions of PySpark on the classic sessions of an application from now on."""
+    _portable.add(spark.sparkContext)
 
 
 def part_of(backend: Backend, name: str) -> Any:

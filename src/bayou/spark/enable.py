@@ -3,13 +3,21 @@
 
 from __future__ import annotations
 
+import logging
+from typing import Final
+
 from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 
-from bayou.spark.backend import is_of_connect
+from bayou.errors import UnknownSparkError, failed
+from bayou.spark.backend import is_of_connect, is_portable, make_portable
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.session.after_writes import NewVersion, follow_writes
 from bayou.spark.session.given_arguments import session_of
 from bayou.spark.session.settings import compacts_by_itself
+
+_logger = logging.getLogger("bayou")
+_BACKEND: Final = "spark.bayou.backend"
+_PORTABLE: Final = "portable"
 
 
 @raised_as_pyspark
@@ -28,6 +36,10 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
 
     Nothing of PySpark is replaced. If delta-spark's JAR is on the session, `format("delta")` stays delta-spark's, and bayou's own
     functions work as well.
+
+    If this Spark has other internals than bayou knows, or if the setting `spark.bayou.backend` is `portable`, bayou uses only the
+    documented functions of PySpark, and a warning says so. `bayou.read`, `bayou.write` and `bayou.DeltaTable` then work, and
+    `format("delta")`, names and SQL do not. It needs the packages of `bayou[connect]`.
 
     On a session of Spark Connect, bayou works in the client, and changes nothing but the requests that this session sends. There it
     works for tables by path: docs/connect.md says how far.
@@ -54,11 +66,33 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
 
         follow_writes(_compact_after)
         enable_connect(session)
-    else:
+    elif not is_portable(session):
+        _enable_classic(session)
+    return session
+
+
+def _enable_classic(session: SparkSession) -> None:
+    """Prepare a classic session. If Spark has other internals than bayou knows, or the program says so, use none of them."""
+    given = str(session.conf.get(_BACKEND, "auto")).lower()
+    if given not in ("auto", _PORTABLE):
+        raise failed("DELTA_ILLEGAL_OPTION/setting", option=_BACKEND, value=given, wanted=f"'auto' or '{_PORTABLE}'")
+    reason = f"the setting {_BACKEND} says so"
+    if given == "auto":
         from bayou.spark.native.enable import enable_classic  # noqa: PLC0415  (sessions of Spark Connect need none of it)
 
-        enable_classic(session, _compact_after)
-    return session
+        try:
+            enable_classic(session, _compact_after)
+        except UnknownSparkError as error:
+            reason = str(error)
+        else:
+            return
+    follow_writes(_compact_after)
+    make_portable(session)
+    _logger.warning(
+        "bayou uses only the documented functions of PySpark on this session, because %s. bayou.read, bayou.write and "
+        "bayou.DeltaTable work, but slower; format('delta'), tables by name and statements in SQL do not.",
+        reason.rstrip("."),
+    )
 
 
 def _compact_after(version: NewVersion) -> None:

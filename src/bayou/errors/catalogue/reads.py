@@ -76,7 +76,8 @@ adapters-not-loaded SessionError
     the log of a table without Spark.
 adapter-not-compiled SessionError
     The adapter {adapter} does not compile on this Spark: {reason}.
-    Next: Use a Spark release that the README lists, or report this message to bayou.
+    Next: Use a Spark release that the README lists, or set spark.bayou.backend to portable before bayou.enable; report this message
+    to bayou.
 adapter-message SessionError
     An adapter sent a message that is cut off: {given!r:.80}.
     Next: Restart the session, so that its adapters are those of the installed version of bayou.
@@ -89,15 +90,18 @@ catalog-not-extended SessionError
     The catalog cannot be extended: {reason}.
 catalog-loaded SessionError
     The catalogs that the session has loaded cannot be listed.
-unknown-signature SessionError
+unknown-signature UnknownSparkError
     Spark {spark_version} has another {member} than bayou knows: it takes {parameters}, and bayou has {wanted}.
-    Next: Use a Spark release that the README lists, or report this message to bayou.
-unknown-class SessionError
+    Next: Use a Spark release that the README lists, or set spark.bayou.backend to portable before bayou.enable; report this message
+    to bayou.
+unknown-class UnknownSparkError
     Spark {spark_version} has no class {names}, which bayou needs for this.
-    Next: Use a Spark release that the README lists, or report this message to bayou.
-unknown-call SessionError
+    Next: Use a Spark release that the README lists, or set spark.bayou.backend to portable before bayou.enable; report this message
+    to bayou.
+unknown-call UnknownSparkError
     Spark {spark_version} has no {member}, which bayou calls for this.
-    Next: Use a Spark release that the README lists, or report this message to bayou.
+    Next: Use a Spark release that the README lists, or set spark.bayou.backend to portable before bayou.enable; report this message
+    to bayou.
 DELTA_ILLEGAL_OPTION/setting InvalidOptionError
     The session's setting {option} is {value!r}, which is not {wanted}.
     Next: Set it to one, or unset it.

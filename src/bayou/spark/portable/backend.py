@@ -19,7 +19,7 @@ from pyspark.sql.types import StructType as SparkStructType
 from bayou.errors import DeltaError, failed, redact_uri
 from bayou.protocol.types.schema import parse_schema
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.backend import ENCRYPTION_FACTORY, JOB_FOLDER, WriteFailure, WrittenRows
+from bayou.spark.backend import ENCRYPTION_FACTORY, JOB_FOLDER, WriteFailure, WrittenRows, is_of_connect
 from bayou.spark.pinned_settings import Job, for_writer, values
 from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
@@ -156,6 +156,8 @@ class PortableBackend:
     def evaluated_once(self, frame: DataFrame) -> DataFrame:
         """Return the rows of a DataFrame under its alias. The server keeps them as long as the result exists."""
         kept = client.kept_rows(frame)
+        if not is_of_connect(frame):
+            return kept
         once, _ = as_given(kept, frame)
         client.plan_of(once).kept = kept  # so that all DataFrames that are made of it hold the rows
         return once
@@ -180,11 +182,8 @@ class PortableBackend:
         return frame.hint("rebalance", *([] if partitions is None else [partitions]), *map(F.expr, columns))
 
     def observe(self, frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFrame:
-        """Return rows with an observation, whose values `write_files` returns.
-
-        PySpark 4.3 asks the server whether the rows are a stream if it is given an `Observation`, and not for a name.
-        """
-        return frame.observe(name, *aggregates)
+        """Return rows with an observation, whose values `write_files` returns."""
+        return client.observe(frame, name, aggregates)
 
     def knows_type(self, json_text: str) -> bool:
         """Whether this client has all types of a schema's JSON."""

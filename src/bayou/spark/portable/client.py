@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of Spark Connect's client that PySpark has no public names for."""
+"""The parts of Spark Connect's client that PySpark has no public names for, and what stands for them on a classic session."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+import contextlib
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pyspark.errors import ParseException
+from pyspark.sql import Observation
 from pyspark.sql.types import StructType
 
 from bayou.spark.backend import is_of_connect
@@ -17,9 +21,13 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 
+_observations: Final[dict[int, dict[str, Observation]]] = {}
+"""The observations of writes on classic sessions, by thread and name."""
+
+
 def client_of(spark: SparkSession) -> Any:
-    """Return the client of a session, which sends its requests."""
-    return cast("Any", spark).client
+    """Return the client of a session, which sends its requests; the context of a classic session."""
+    return cast("Any", spark).client if is_of_connect(spark) else spark.sparkContext
 
 
 def effective_settings(spark: SparkSession, names: Sequence[str]) -> dict[str, str | None]:
@@ -34,6 +42,10 @@ def effective_settings(spark: SparkSession, names: Sequence[str]) -> dict[str, s
 
 def set_settings(spark: SparkSession, settings: Mapping[str, str]) -> None:
     """Set settings of a session, in one request."""
+    if not is_of_connect(spark):
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        return
     from pyspark.sql.connect import proto  # noqa: PLC0415  (it needs grpc)
 
     pairs = [proto.KeyValue(key=name, value=value) for name, value in settings.items()]
@@ -45,34 +57,69 @@ def plan_of(frame: DataFrame) -> Any:
     return cast("Any", frame)._plan  # noqa: SLF001  (see above)
 
 
-def message_of(column: Column, spark: SparkSession) -> Any:
-    """Return the message of a column, as a request of the session would have it."""
+def message_of(column: Column, spark: SparkSession) -> Any | None:
+    """Return the message of a column, as a request of the session would have it; None on a classic session."""
+    if not is_of_connect(spark):
+        return None
     return cast("Any", column).to_plan(client_of(spark))
 
 
 def alias_of(frame: DataFrame) -> str | None:
-    """Return the alias of a query's rows, or None."""
+    """Return the alias of a query's rows; None if it has none, or on a classic session."""
+    if not is_of_connect(frame):
+        return None
     found = plan_of(frame).plan(client_of(frame.sparkSession))
     found = found.with_relations.root if found.HasField("with_relations") else found
     return str(found.subquery_alias.alias) if found.HasField("subquery_alias") else None
 
 
+def observe(frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFrame:
+    """Return rows with an observation, whose values `observed` returns.
+
+    PySpark 4.3 asks the server whether the rows are a stream if it is given an `Observation`, and not for a name.
+    """
+    if is_of_connect(frame):
+        return frame.observe(name, *aggregates)
+    observation = Observation(name)
+    rows = frame.observe(observation, *aggregates)
+    _observations.setdefault(threading.get_ident(), {})[name] = observation
+    return rows
+
+
 def observed(frame: DataFrame) -> dict[str, dict[str, Any]]:
     """Return the values of the observations of a DataFrame that was written, by their names."""
+    if not is_of_connect(frame):
+        return {name: each.get for name, each in _observations.pop(threading.get_ident(), {}).items()}
     found = frame.executionInfo
     return {} if found is None else dict(found.flows)
 
 
 def kept_rows(frame: DataFrame) -> DataFrame:
-    """Evaluate a DataFrame, and return its rows. The server keeps them as long as the result exists."""
+    """Evaluate a DataFrame, and return its rows. The server keeps them as long as the result exists.
+
+    A classic session caches them, because a checkpoint would lose the alias.
+    """
+    if not is_of_connect(frame):
+        cached = frame.persist()
+        cached.count()
+        done = weakref.finalize(cached, _let_go, cast("Any", cached)._jdf)  # noqa: SLF001  (a DataFrame would keep itself)
+        done.atexit = False  # the session has ended then
+        return cached
     kept: Any = frame.localCheckpoint()
     # PySpark takes the active session for the result's, which may be another one.
     kept._session = kept._plan._spark_session = frame.sparkSession  # noqa: SLF001  (see above)
     return cast("DataFrame", kept)
 
 
+def _let_go(rows: Any) -> None:
+    with contextlib.suppress(Exception):  # the session may have ended
+        rows.unpersist()
+
+
 def columns_in_sql(spark: SparkSession, text: str) -> StructType:
     """Return columns given as SQL, with their chars and varchars. Raise ParseException if the server cannot read them."""
+    if not is_of_connect(spark):
+        return spark.createDataFrame([], text).schema
     found = client_of(spark)._analyze(method="ddl_parse", ddl_string=text).parsed  # noqa: SLF001  (see above)
     if not isinstance(found, StructType):
         raise ParseException(f"[PARSE_SYNTAX_ERROR] {text!r} is a type, and not a list of columns")

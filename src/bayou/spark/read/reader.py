@@ -30,15 +30,16 @@ def read(application: Application, spark: SparkSession, request: TableRequest) -
     """Return a table as a DataFrame, or its change data feed."""
     if application.backend.is_native:
         return cast("DataFrame", part_of(application.backend, "scan.relations").frame_of(application, spark, request))
-    portable_frame: Callable[..., DataFrame] = part_of(application.backend, "scan.rows").scan_frame
-
     resolved, latest = resolve(application, spark, request)  # so that what cannot be read is an error here
+    answers, options = application.backend.answers_reads(spark), resolved.storage_options
     if resolved.changes is not None:
-        changes_now(application, spark, latest, resolved.changes, resolved.storage_options)
+        changes = changes_now(application, spark, latest, resolved.changes, options)
+        if not answers:
+            feed_frame: Callable[..., DataFrame] = part_of(application.backend, "changes").feed_frame
+            return feed_frame(spark, changes, options)
     else:
         check_has_columns(latest)
-    if not application.backend.answers_reads(spark):
-        if resolved.changes is not None:
-            raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="The change data feed", features=("Spark Connect",))
-        return portable_frame(spark, latest, storage_options=resolved.storage_options)
+        if not answers:
+            scan_frame: Callable[..., DataFrame] = part_of(application.backend, "scan.rows").scan_frame
+            return scan_frame(spark, latest, storage_options=options)
     return spark.read.format("delta").options(**request.to_options()).load(request.path)

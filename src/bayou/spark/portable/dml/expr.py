@@ -88,7 +88,8 @@ class PortableExpr:
         try:
             if isinstance(given, str):
                 return cls(given, scope, read_expression(given, dialect))
-            return cls(given, scope, None if scope.spark is None else expression_of(message_of(given, scope.spark), dialect))
+            message = None if scope.spark is None else message_of(given, scope.spark)
+            return cls(given, scope, None if message is None else expression_of(message, dialect))
         except UnreadableTextError:
             return cls(given, scope)
 

@@ -29,7 +29,8 @@ def numbers_of(target: SessionTable, snapshot: Snapshot, given: Iterable[Any]) -
     if target.frames is None:
         return ()
     own = target.frames.numbers(snapshot.schema)
-    used = {number for each in given if isinstance(each, Column) for number in _numbers(message_of(each, target.spark))}
+    messages = (message_of(each, target.spark) for each in given if isinstance(each, Column))
+    used = {number for each in messages if each is not None for number in _numbers(each)}
     return tuple(sorted(own & used))
 
 

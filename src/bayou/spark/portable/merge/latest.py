@@ -62,7 +62,8 @@ def _order(request: MergeRequest, snapshot: Snapshot) -> Column:
         is_plain = order is not None and (not isinstance(given, str) or read_expression(given) is not None)
     except UnreadableTextError:
         is_plain = False
-    if not is_plain or order is None or message_of(order, request.target.spark).WhichOneof("expr_type") in _ORDERED:
+    message = None if order is None else message_of(order, request.target.spark)
+    if not is_plain or order is None or (message is not None and message.WhichOneof("expr_type") in _ORDERED):
         raise failed("DELTA_ILLEGAL_OPTION/latest-by", at=snapshot, option="by")
     return order
 

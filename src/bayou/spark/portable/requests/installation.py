@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from bayou.spark.backend import is_of_connect
 from bayou.spark.portable.requests.rewriting import Rewriter
 from bayou.spark.portable.requests.stub import Stub
 
@@ -61,6 +62,8 @@ def install(spark: SparkSession, answers: Answers) -> Requests:
 
 def requests_of(spark: SparkSession) -> Requests | None:
     """The requests of a session if they are rewritten, otherwise None."""
+    if not is_of_connect(spark):
+        return None
     client: Any = spark.client
     stub = client._stub
     if isinstance(stub, Stub) and stub.rewriter is not None:
