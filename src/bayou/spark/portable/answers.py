@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.connect import proto
 
 from bayou.errors import failed
@@ -37,6 +36,7 @@ from bayou.spark.portable.text.tree import Name, UnreadableTextError, all_nodes
 from bayou.spark.read.change_scan import changes_now
 from bayou.spark.read.reader import check_has_columns
 from bayou.spark.read.request import TableRequest, resolve
+from bayou.spark.scan.pruning import choose
 from bayou.spark.types.types import incompatible
 
 if TYPE_CHECKING:
@@ -213,7 +213,5 @@ class TableAnswers:
         zone = self._application.backend.time_zone(self._spark) if has_times else None
         table = Table(snapshot.schema)
         predicate = And(tuple(predicate_of(tree, table, time_zone=zone) for tree in trees))
-        if not columns_of(predicate):
-            return None, None
-        may_match = snapshot.may_match(predicate)
-        return predicate, None if pc.all(may_match).as_py() is not False else pc.indices_nonzero(may_match).cast(pa.int64())
+        chosen = choose(self._application, self._spark, snapshot, predicate)
+        return predicate if columns_of(predicate) else None, None if chosen is None else chosen.cast(pa.int64())

@@ -34,6 +34,7 @@ from bayou.spark.portable.settings import SessionConf, pinned
 from bayou.spark.portable.stored_values import error_of_cast
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import parsed_text
+from bayou.spark.portable.text.generation import generation_expression
 from bayou.spark.portable.text.tree import UnreadableTextError
 from bayou.spark.user_defined_types import for_spark
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from bayou.log.delta_log import DeltaLog
+    from bayou.plan.generated.expressions import Expression as GenerationExpression
     from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.backend import FileTasks, WriteJob
     from bayou.spark.catalog import Catalog, ParquetEntry
@@ -286,6 +288,11 @@ class PortableBackend:
         """None: the client does not see resolved expressions."""
         del spark, schema_json, texts
         return None
+
+    def generation_expression(self, spark: SparkSession, columns: StructType, text: str) -> GenerationExpression | None:
+        """Return a generation expression over some columns, as bayou reads it."""
+        del spark
+        return generation_expression(text, columns)
 
     def parquet_schemas(self, spark: SparkSession, uris: Sequence[str], options: Mapping[str, str]) -> list[str | ValueError]:
         """Return the schemas that Spark derives from the Parquet types of files, in one request for each.
