@@ -23,6 +23,7 @@ from bayou.spark.portable.commands.merges import merge_into
 from bayou.spark.portable.commands.sql_commands import run_sql
 from bayou.spark.portable.commands.tables.catalog_methods import catalog_answer
 from bayou.spark.portable.names import path_in
+from bayou.spark.portable.pruning.plans import PlanConditions
 from bayou.spark.portable.references import references_in
 from bayou.spark.portable.scan.carrier import lists_are_whole
 from bayou.spark.portable.scan.listed_files import ListedFiles
@@ -30,9 +31,7 @@ from bayou.spark.portable.scan.rows import scan_frame
 from bayou.spark.portable.scan.runs import case_changes
 from bayou.spark.portable.streams.sink import write_batches
 from bayou.spark.portable.streams.source import TableStreams
-from bayou.spark.portable.text.filters import Table, predicate_of
-from bayou.spark.portable.text.protobufs import expression_of
-from bayou.spark.portable.text.tree import Name, UnreadableTextError, all_nodes
+from bayou.spark.portable.text.filters import predicate_of
 from bayou.spark.read.change_scan import changes_now
 from bayou.spark.read.reader import check_has_columns
 from bayou.spark.read.request import TableRequest, resolve
@@ -47,7 +46,9 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.plan.predicates.predicate import Predicate
+    from bayou.spark.portable.pruning.conditions import Conditions
     from bayou.spark.portable.requests.answers import CommandAnswer, Reference
+    from bayou.spark.portable.requests.messages import Place
     from bayou.spark.portable.streams.source import Started
     from bayou.spark.session.application import Application
 
@@ -67,17 +68,18 @@ class TableAnswers:
         self._lock = threading.Lock()
         self._of_request = threading.local()
 
-    def read(self, read: proto.Read, conditions: Sequence[proto.Expression] = ()) -> DataFrame | None:
+    def read(self, read: proto.Read, place: Place | None = None) -> DataFrame | None:
         """Return the rows of a Delta table, or None if the request is for the server.
 
-        Files in which no row satisfies the conditions are left out.
+        Files in which no row satisfies the conditions above it are left out.
         """
+        conditions = PlanConditions(place)
         kind = read.WhichOneof("read_type")
         if kind == "named_table":
             path = path_in(read.named_table.unparsed_identifier)
             if path is not None and read.is_streaming:
                 return self._streams.frame({**read.named_table.options, "path": path})
-            return None if path is None else self.rows({**read.named_table.options, "path": path})
+            return None if path is None else self.rows({**read.named_table.options, "path": path}, conditions)
         source = read.data_source
         if kind != "data_source" or source.format.lower() != _DELTA:
             return None
@@ -136,14 +138,14 @@ class TableAnswers:
             relation = proto.Relation(sql=proto.SQL(query=command.sql))
         return run_sql(self._application, self._spark, relation)
 
-    def rows(self, options: Mapping[str, str], conditions: Sequence[proto.Expression] = ()) -> DataFrame:
+    def rows(self, options: Mapping[str, str], conditions: Conditions | None = None) -> DataFrame:
         """Return the rows that a reader's options ask for, of the version that is the latest now if they name none.
 
         The same request of the same version of a table has the same DataFrame. A change data feed ends at that version.
 
         Args:
             options: the reader's options, with the path.
-            conditions: filters on the rows. Files in which no row satisfies them may be left out.
+            conditions: conditions on the rows. Files in which no row satisfies them may be left out.
         """
         request, snapshot = self._resolved(TableRequest.from_options(options))
         feed, positions = None, None
@@ -199,19 +201,16 @@ class TableAnswers:
             request, path=resolved.path, version=resolved.version, timestamp=None, partition=resolved.partition
         ), snapshot
 
-    def _pruned(self, snapshot: Snapshot, conditions: Sequence[proto.Expression]) -> tuple[Predicate | None, pa.Array | None]:
+    def _pruned(self, snapshot: Snapshot, conditions: Conditions | None) -> tuple[Predicate | None, pa.Array | None]:
         """Return the predicate that all conditions imply, and the files that may hold such a row; None for all rows or files."""
-        try:
-            trees = [expression_of(each) for each in conditions]
-        except UnreadableTextError:
+        backend, schema = self._application.backend, snapshot.schema
+        found = [] if conditions is None else conditions.on(schema, lambda: backend.settings(self._spark))
+        if not found:
             return None, None
-        if not trees:
-            return None, None
-        used = {part.lower() for tree in trees for node in all_nodes(tree) if isinstance(node, Name) for part in node.parts}
+        used = frozenset().union(*(each.columns for each in found))
         # Only literals of times depend on the time zone, which is another request.
-        has_times = any(field.name.lower() in used and field.type == "timestamp" for field in snapshot.schema.fields)
-        zone = self._application.backend.time_zone(self._spark) if has_times else None
-        table = Table(snapshot.schema)
-        predicate = And(tuple(predicate_of(tree, table, time_zone=zone) for tree in trees))
+        has_times = any(field.name.lower() in used and field.type == "timestamp" for field in schema.fields)
+        zone = backend.time_zone(self._spark) if has_times else None
+        predicate = And(tuple(predicate_of(each.tree, each.scope, time_zone=zone) for each in found))
         chosen = choose(self._application, self._spark, snapshot, predicate)
         return predicate if columns_of(predicate) else None, None if chosen is None else chosen.cast(pa.int64())

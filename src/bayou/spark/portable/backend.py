@@ -26,6 +26,7 @@ from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
 from bayou.spark.portable.files import files_in, footers_in, remove_empty
 from bayou.spark.portable.lookups import PortableLookups
+from bayou.spark.portable.pruning.generation import generation_expression
 from bayou.spark.portable.requests.frames import as_given
 from bayou.spark.portable.requests.installation import requests_of
 from bayou.spark.portable.scratch.folders import literal
@@ -34,7 +35,6 @@ from bayou.spark.portable.settings import SessionConf, pinned
 from bayou.spark.portable.stored_values import error_of_cast
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import parsed_text
-from bayou.spark.portable.text.generation import generation_expression
 from bayou.spark.portable.text.tree import UnreadableTextError
 from bayou.spark.user_defined_types import for_spark
 

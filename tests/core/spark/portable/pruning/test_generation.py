@@ -7,7 +7,7 @@ import pytest
 
 from bayou.plan.generated.expressions import Call, Constant, Reference
 from bayou.protocol.types.schema import StructField, StructType
-from bayou.spark.portable.text.generation import generation_expression
+from bayou.spark.portable.pruning.generation import generation_expression
 
 SOURCES = (StructField("at", "timestamp"), StructField("day", "date"), StructField("name", "string"))
 SCHEMA = StructType((*SOURCES, StructField("s", StructType(SOURCES))))
