@@ -10,6 +10,7 @@ Source: `fromClause`, `relation`, `joinRelation` and `relationPrimary` in Spark'
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError
@@ -97,7 +98,7 @@ class TextConditions:
         for part in self.table.conditions:
             try:
                 text = self.filled(part.start, part.end)
-                parts, _ = certain_parts(in_session(lambda dialect, text=text: read_expression(text, dialect), settings))
+                parts, _ = certain_parts(in_session(partial(read_expression, text), settings))
             except (UnreadableTextError, DeltaError):
                 continue
             found += [Condition(each, scope) for each in parts]

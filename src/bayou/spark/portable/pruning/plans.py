@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bayou.spark.portable.requests.messages import Place
     from bayou.spark.portable.text.tree import Expression
 
+_KIND: Final = "rel_type"
 _MOST_STEPS: Final = 500
 """So many relations above a read are looked at. Plans may be nested thousands of levels deep."""
 _SAME_ROWS: Final = frozenset({"sort", "repartition", "repartition_by_expression", "hint", "drop_na"})
@@ -55,13 +56,10 @@ class PlanConditions:
 
     def on(self, schema: StructType, settings: _Settings) -> list[Condition]:
         """Return the conditions. What bayou does not understand ends them."""
-        if self.place is None:
-            return []
-        walk = _Walk(Scope.of(schema), settings)
-        read = getattr(getattr(self.place.relation, str(self.place.relation.WhichOneof("rel_type"))), self.place.field)
-        if isinstance(read, proto.Relation) and read.common.HasField("plan_id"):
-            walk.scope = walk.scope.as_frame(read.common.plan_id)
         place, steps = self.place, 0
+        walk = _Walk(Scope.of(schema), settings)
+        if place is not None:
+            walk.leave(getattr(getattr(place.relation, str(place.relation.WhichOneof(_KIND))), place.field))
         while place is not None and steps < _MOST_STEPS:
             try:
                 goes_on = walk.step(place.relation, place.field)
@@ -69,8 +67,7 @@ class PlanConditions:
                 goes_on = False
             if not goes_on:
                 break
-            if place.relation.common.HasField("plan_id"):
-                walk.scope = walk.scope.as_frame(place.relation.common.plan_id)
+            walk.leave(place.relation)
             place, steps = place.above, steps + 1
         return walk.found
 
@@ -83,6 +80,11 @@ class _Walk:
         self.found: list[Condition] = []
         self._settings = settings
 
+    def leave(self, relation: object) -> None:
+        """Take note of the number of a relation, from whose DataFrame columns may have been taken."""
+        if isinstance(relation, proto.Relation) and relation.common.HasField("plan_id"):
+            self.scope = self.scope.as_frame(relation.common.plan_id)
+
     def step(self, relation: proto.Relation, field: str) -> bool:
         """Go through a relation. Return whether conditions above it are conditions on the rows below it.
 
@@ -92,7 +94,7 @@ class _Walk:
         Raises:
             UnreadableTextError: bayou cannot read an expression in the relation.
         """
-        kind = str(relation.WhichOneof("rel_type"))
+        kind = str(relation.WhichOneof(_KIND))
         if kind in _SAME_ROWS:
             return field == "input"
         go = _STEPS.get(kind)
