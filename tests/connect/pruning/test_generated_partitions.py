@@ -20,12 +20,17 @@ COLUMNS = (
     ("m", "string", "date_format(day, 'yyyy-MM')"),
     ("n", "string", "substring(name, 1, 1)"),
 )
-VALUES = (("2024-03-13", "2024-02", "a"), ("2024-03-15", "2024-03", "b"), ("2024-03-17", "2024-04", "c"))
+VALUES = (
+    ("2024-03-13", "2024-02", "a"),
+    ("2024-03-15", "2024-03", "b"),
+    ("2024-03-17", "2024-04", "c"),
+    *(("2025-01-01", "2025-01", "x"),) * 3,
+)
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    """A table of three files that are in the log alone, without statistics."""
+    """A table of six files that are in the log alone, without statistics."""
     path = tmp_path_factory.mktemp("generated") / "t"
     fields = [StructField(name, kind) for name, kind in SOURCES.items()]
     fields += [StructField(name, kind, metadata={"delta.generationExpression": text}) for name, kind, text in COLUMNS]
@@ -38,12 +43,13 @@ def path(tmp_path_factory):
 FILTERS = {
     f"at = {MARCH}": [1],
     f"at < {MARCH}": [0, 1],
-    "at >= '2024-03-15 12:00:00Z' and name >= 'c'": [2],
+    "at >= '2024-03-15 12:00:00Z' and name <= 'cd'": [1, 2],
     "day = date'2024-03-15'": [1],
     "day in (date'2024-02-15', '2024-04-15')": [0, 2],
     "name like 'b%'": [1],
-    f"at > {MARCH} or name = 'abc'": [0, 1, 2],
-    "upper(name) = 'B'": [0, 1, 2],
+    f"at = {MARCH} or name = 'abc'": [0, 1],
+    f"at = {MARCH} or upper(name) = 'B'": [0, 1, 2, 3, 4, 5],
+    "upper(name) = 'B'": [0, 1, 2, 3, 4, 5],
 }
 
 

@@ -11,6 +11,7 @@ from bayou.spark.portable.commands.identifiers import Arguments
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.pruning.blocks import TextConditions, blocks_in
 from bayou.spark.portable.requests.answers import Reference
+from bayou.spark.portable.requests.metadata import use_in_text
 from bayou.spark.portable.text.literals import Dialect, string_of
 from bayou.spark.portable.text.queries import AFTER_TABLES, read_query
 from bayou.spark.portable.text.row_changes import Insert, row_change
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect import proto
 
     from bayou.spark.portable.pruning.conditions import Conditions
+    from bayou.spark.portable.requests.metadata import MetadataUse
     from bayou.spark.portable.text.queries import FunctionCall, TableReference, TimeTravel
     from bayou.spark.text.words import Word
 
@@ -33,7 +35,7 @@ _IDENTIFIER: Final = "identifier"
 _LONGEST_BEGINNING: Final = len(("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "VIEW"))
 
 
-_Rows: TypeAlias = "Callable[[Mapping[str, str], Conditions | None], DataFrame]"
+_Rows: TypeAlias = "Callable[[Mapping[str, str], Conditions | None, MetadataUse | None], DataFrame]"
 
 
 def references_in(sql: proto.SQL, rows: _Rows, spark: SparkSession) -> list[Reference]:
@@ -42,7 +44,7 @@ def references_in(sql: proto.SQL, rows: _Rows, spark: SparkSession) -> list[Refe
     Args:
         sql: the message with the query and its arguments.
         rows: returns the rows that the options of a reader ask for. Files without a row that satisfies the conditions may be left
-            out.
+            out. The rows have a column `_metadata` if the query asks for what Spark's own does not know.
         spark: the session that computes names and times.
 
     Raises:
@@ -59,12 +61,13 @@ def references_in(sql: proto.SQL, rows: _Rows, spark: SparkSession) -> list[Refe
     arguments = Arguments(sql, spark)
     kept = _keeps_text(found)
     blocks = blocks_in(text, found, places) if tables else {}
+    use = use_in_text(found)
     references = []
     for call in calls:
         options = changes_of(call)
         if options is not None:
             alias = None if _has_alias(found, call.end) else call.name
-            references.append(Reference(call.start, call.end, rows(options, None), alias))
+            references.append(Reference(call.start, call.end, rows(options, None, None), alias))
     for table in tables:
         path = _path_of(table, arguments)
         if path is None:
@@ -76,7 +79,7 @@ def references_in(sql: proto.SQL, rows: _Rows, spark: SparkSession) -> list[Refe
         alias = None if has_alias else path.rstrip("/").rpartition("/")[2] or "table"
         placed = blocks.get(table.start)
         conditions = None if placed is None else TextConditions(placed, placed.alias or alias, arguments.filled)
-        frame = rows(options, conditions)
+        frame = rows(options, conditions, use)
         references.append(Reference(table.start, table.end, frame, alias, arguments.numbers_in(table.start, table.end)))
     return references
 

@@ -28,7 +28,7 @@ class Answers(Protocol):
     Requests that `command` and `catalog` send are rewritten as those of a program are.
     """
 
-    def read(self, read: proto.Read, place: Place | None = None) -> DataFrame | None:
+    def read(self, read: proto.Read, place: Place | None = None) -> DataFrame | WithMetadata | None:
         """The rows of a `spark.read...load()` or of a `spark.table(...)`, also as a stream, or None if it is the server's.
 
         Args:
@@ -61,6 +61,19 @@ class Answers(Protocol):
 
         It gives what to call with the server's answer, or None.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class WithMetadata:
+    """Rows with a column `_metadata` that their table does not have.
+
+    Attributes:
+        frame: the rows.
+        hidden_in: the relation above them that must not have the column; None if none would have it.
+    """
+
+    frame: DataFrame
+    hidden_in: proto.Relation | None
 
 
 @dataclass(frozen=True, slots=True)
