@@ -116,7 +116,7 @@ class Queries:
         )
         joined = frame.alias("l").join(other, F.expr(f"l.id = r.id and {self.condition(['l', 'r'], 1)}"), how)
         side = "l" if how in ("semi", "anti") else self.of.choice(["l", "r"])
-        return joined.where(self.condition([side], 1)).select(f"{side}.*")
+        return joined.where(self.condition([side, side], 1)).select(f"{side}.*")
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ TEXTS = {
     "select id from {a} tablesample (100 percent) where id = 12": (ALL, NONE),
     "select id from {a} lateral view explode(array(1)) e as z where id = 12": (ALL, NONE),
     "select u.k from {a} as u(k, x, id, s, st, n) where id = 120": (ALL, NONE),
-    "select t.id from {a} t join {b} u on t.id = u.id where T.id = 12": (ALL, ALL),
+    "select t.id from {a} t join {b} u on t.id = u.id where T.id = 12": ({1}, ALL),
     "select id from {a} where rand() < 2 and id = 12": (ALL, NONE),
     "select id from {a} natural join {b} where id = 12": (ALL, ALL),
     "select id from {b} t join {a} u using (id) where id = 12": (ALL, {1}),
@@ -115,6 +115,8 @@ def test_names_that_differ_in_upper_and_lower_case_are_different(spark, tables):
         spark.conf.set("spark.sql.caseSensitive", "true")
         text = f"select t.id from {a} t join (select y as ID, x as q from {b}) u on t.x = u.q where ID = 10"
         assert spark.sql(text).count() == 10
+        inner = f"select 1 from {b} u where u.id = o.k and ID = 120"
+        assert spark.sql(f"select 1 from (select y as ID, id as k from {a}) o where exists ({inner})").count() == 1
         assert spark.sql(f"select T.y from {a} t join {b} T on t.x = T.x where T.id = 1").count() == 10
     finally:
         spark.conf.unset("spark.sql.caseSensitive")

@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -228,7 +229,7 @@ class TableAnswers:
     def _pruned(self, snapshot: Snapshot, conditions: Conditions | None) -> tuple[Predicate | None, pa.Array | None]:
         """Return the predicate that all conditions imply, and the files that may hold such a row; None for all rows or files."""
         backend, schema = self._application.backend, snapshot.schema
-        found = [] if conditions is None else conditions.on(schema, lambda: backend.settings(self._spark))
+        found = [] if conditions is None else conditions.on(schema, cache(lambda: backend.settings(self._spark)))
         if not found:
             return None, None
         used = frozenset().union(*(each.columns for each in found))

@@ -91,7 +91,7 @@ class TextConditions:
 
     def on(self, schema: StructType, settings: Callable[[], Mapping[str, str]]) -> list[Condition]:
         """Return the conditions. Those that bayou does not understand are left out."""
-        scope = Scope.of(schema, self.alias)
+        scope = Scope.of(schema, self.alias, settings)
         if not self.table.is_alone:
             scope = scope.beside(hidden=self.table.hidden)
         found = []

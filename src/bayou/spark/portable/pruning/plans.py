@@ -57,7 +57,7 @@ class PlanConditions:
     def on(self, schema: StructType, settings: _Settings) -> list[Condition]:
         """Return the conditions. What bayou does not understand ends them."""
         place, steps = self.place, 0
-        walk = _Walk(Scope.of(schema), settings)
+        walk = _Walk(Scope.of(schema, settings=settings), settings)
         if place is not None:
             walk.leave(getattr(getattr(place.relation, str(place.relation.WhichOneof(_KIND))), place.field))
         while place is not None and steps < _MOST_STEPS:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from typing_extensions import Self
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bayou.spark.portable.text.tree import Name
 
 _NOTHING: Final[frozenset[int]] = frozenset()
+_CASE_SENSITIVE: Final = "spark.sql.caseSensitive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Scope:
         qualifier: the alias of the table; None without one.
         is_alone: whether all names are those of the table, or of columns computed from it. Otherwise, a name of several parts may
             be that of a column of another table.
-        is_exact: whether upper and lower case matter, because a column that differs in them alone may be another one.
+        settings: returns the session's settings. It is called only if a name has other cases than the column that it may mean.
         frames: the scopes of DataFrames below, by their numbers.
         foreign: the numbers of DataFrames on the other side of joins.
     """
@@ -54,14 +55,15 @@ class Scope:
     columns: Mapping[str, Visible]
     qualifier: str | None = None
     is_alone: bool = True
-    is_exact: bool = False
+    settings: Callable[[], Mapping[str, str]] = dict
     frames: Mapping[int, Scope] = field(default_factory=dict)
     foreign: frozenset[int] = _NOTHING
 
     @classmethod
-    def of(cls, schema: StructType, qualifier: str | None = None) -> Self:
+    def of(cls, schema: StructType, qualifier: str | None = None, settings: Callable[[], Mapping[str, str]] = dict) -> Self:
         """Return the scope of a table without anything around it."""
-        return cls(schema, {each.name.lower(): Visible(each.name, each.name) for each in schema.fields}, qualifier)
+        columns = {each.name.lower(): Visible(each.name, each.name) for each in schema.fields}
+        return cls(schema, columns, qualifier, settings=settings)
 
     def path_of(self, name: Name) -> tuple[str, ...] | None:
         """Return the path in the schema that a name means; None if it is not certain."""
@@ -97,13 +99,13 @@ class Scope:
     def without(self, names: Iterable[str]) -> Scope:
         """Return the scope without some columns, by their names in lower case. Others may have these names."""
         gone = frozenset(names)
-        return replace(self, columns={key: each for key, each in self.columns.items() if key not in gone}, is_exact=True)
+        return replace(self, columns={key: each for key, each in self.columns.items() if key not in gone})
 
     def with_columns(self, columns: Collection[Visible], *, is_alone: bool) -> Scope:
         """Return the scope in which only some columns are seen, and others that are computed."""
         counts = [each.name.lower() for each in columns]
         kept = {each.name.lower(): each for each in columns if counts.count(each.name.lower()) == 1}
-        return replace(self, columns=kept, is_alone=is_alone, is_exact=True)
+        return replace(self, columns=kept, is_alone=is_alone)
 
     def _found(self, parts: tuple[str, ...]) -> tuple[Visible, tuple[str, ...]] | None:
         """Return the column that a name begins with, and the names of the fields inside it."""
@@ -119,4 +121,7 @@ class Scope:
         return seen if seen is not None and self._same(name, seen.name) else None
 
     def _same(self, name: str, other: str) -> bool:
-        return name == other or (not self.is_exact and self.is_alone and name.lower() == other.lower())
+        return name == other or (name.lower() == other.lower() and not self._is_case_sensitive())
+
+    def _is_case_sensitive(self) -> bool:
+        return self.settings().get(_CASE_SENSITIVE, "false").lower() == "true"

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.spark.portable.pruning.scopes import Scope, Visible
 from bayou.spark.portable.text.tree import Name
@@ -26,17 +28,29 @@ def test_alone_a_name_may_have_any_case_and_any_number_of_parts():
     assert path(scope, "gone") is None
 
 
-def test_beside_other_tables_a_name_must_be_written_as_it_is():
+def test_beside_other_tables_a_name_has_the_alias_or_one_part():
     scope = TABLE.with_alias("t").beside(hidden=["x"])
-    assert path(scope, "id") == path(scope, "t", "id") == ("id",)
-    assert path(scope, "ID") is path(scope, "T", "id") is path(scope, "t", "t", "f") is path(TABLE.beside(), "t", "f") is None
+    assert path(scope, "id") == path(scope, "T", "ID") == ("id",)
+    assert path(scope, "t", "t", "f") is path(TABLE.beside(), "t", "f") is None
     assert path(scope, "x") is path(scope, "t", "x") is None
+
+
+def test_upper_and_lower_case_may_matter():
+    scope = replace(TABLE.with_alias("t"), settings=lambda: {"spark.sql.caseSensitive": "true"})
+    assert path(scope, "id") == path(scope, "t", "id") == ("id",)
+    assert path(scope, "ID") is path(scope, "T", "id") is None
+
+
+def test_the_settings_are_asked_for_only_if_cases_differ():
+    scope = replace(TABLE.with_alias("t"), settings=None)
+    assert path(scope, "id") == path(scope, "t", "id") == ("id",)
+    assert path(scope, "gone") is path(scope, "u", "id") is None
 
 
 def test_a_column_with_a_new_name_has_no_qualifier():
     scope = TABLE.with_alias("a").with_columns([Visible("x", "id", has_qualifier=False)], is_alone=True)
     assert path(scope, "x") == ("id",)
-    assert path(scope, "a", "x") is path(scope, "X") is None
+    assert path(scope, "a", "x") is None
     assert path(scope.with_alias("b"), "b", "x") == ("id",)
 
 
