@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from bayou.errors import DeltaError
     from bayou.log.delta_log import DeltaLog
+    from bayou.plan.generated.expressions import Expression as GenerationExpression
     from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.catalog import Catalog, ParquetEntry
     from bayou.spark.task_counts import SparkBar, TaskCounter
@@ -425,6 +426,10 @@ class Backend(Protocol):
 
     def expressions_in_json(self, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str] | None:
         """Return SQL expressions over some columns, resolved and simplified, each as Catalyst's JSON; None if that is unknown."""
+        ...
+
+    def generation_expression(self, spark: SparkSession, columns: StructType, text: str) -> GenerationExpression | None:
+        """Return a generation expression over some columns, resolved; None if no filter can be derived from it."""
         ...
 
     # Files

@@ -12,7 +12,9 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import SessionError, failed, reason
 from bayou.log.checkpoint.sharding import register_log_jobs
+from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.backend import WriteFailure
+from bayou.spark.expressions.predicates import expression_of
 from bayou.spark.jvm.catalyst import casts, file_writer, frames, wide_columns
 from bayou.spark.jvm.catalyst.lookups import NativeLookups
 from bayou.spark.jvm.catalyst.settled import settled
@@ -32,6 +34,7 @@ from bayou.spark.native.session.hadoop_store import check_log_store_settings
 from bayou.spark.native.session.log_jobs import SparkLogJobs
 from bayou.spark.native.session.object_stores import check_file_system
 from bayou.spark.pinned_settings import SQL_PREFIX, Job, values
+from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
     from bayou.errors import DeltaError
     from bayou.log.delta_log import DeltaLog
+    from bayou.plan.generated.expressions import Expression as GenerationExpression
     from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.backend import FileTasks, WriteJob, WrittenRows
     from bayou.spark.jvm.core.bridge import JavaObject
@@ -270,6 +274,11 @@ class NativeBackend:
     def expressions_in_json(self, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str] | None:
         """Return SQL expressions over some columns, resolved and simplified, each as Catalyst's JSON."""
         return relation.expressions_in_json(self.jvm, spark, schema_json, texts)
+
+    def generation_expression(self, spark: SparkSession, columns: StructType, text: str) -> GenerationExpression | None:
+        """Return a generation expression over some columns, resolved and simplified by Spark."""
+        trees = self.expressions_in_json(spark, schema_to_json(readable_schema(columns)), [text])
+        return None if trees is None else expression_of(trees[0])
 
     def parquet_schemas(self, spark: SparkSession, uris: Sequence[str], options: Mapping[str, str]) -> list[str | ValueError]:
         """Return the schemas that Spark derives from the Parquet types of files, in one call."""

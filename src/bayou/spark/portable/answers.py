@@ -7,10 +7,10 @@ import threading
 from collections import OrderedDict
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.connect import proto
 
 from bayou.errors import failed
@@ -24,19 +24,22 @@ from bayou.spark.portable.commands.merges import merge_into
 from bayou.spark.portable.commands.sql_commands import run_sql
 from bayou.spark.portable.commands.tables.catalog_methods import catalog_answer
 from bayou.spark.portable.names import path_in
+from bayou.spark.portable.pruning.plans import PlanConditions
 from bayou.spark.portable.references import references_in
+from bayou.spark.portable.requests.answers import WithMetadata
+from bayou.spark.portable.requests.metadata import METADATA, use_in_plan
 from bayou.spark.portable.scan.carrier import lists_are_whole
 from bayou.spark.portable.scan.listed_files import ListedFiles
-from bayou.spark.portable.scan.rows import scan_frame
+from bayou.spark.portable.scan.metadata import frame_with_metadata
+from bayou.spark.portable.scan.rows import is_grouped, scan_frame
 from bayou.spark.portable.scan.runs import case_changes
 from bayou.spark.portable.streams.sink import write_batches
 from bayou.spark.portable.streams.source import TableStreams
-from bayou.spark.portable.text.filters import Table, predicate_of
-from bayou.spark.portable.text.protobufs import expression_of
-from bayou.spark.portable.text.tree import Name, UnreadableTextError, all_nodes
+from bayou.spark.portable.text.filters import predicate_of
 from bayou.spark.read.change_scan import changes_now
 from bayou.spark.read.reader import check_has_columns
 from bayou.spark.read.request import TableRequest, resolve
+from bayou.spark.scan.pruning import choose
 from bayou.spark.types.types import incompatible
 
 if TYPE_CHECKING:
@@ -47,7 +50,10 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.plan.predicates.predicate import Predicate
+    from bayou.spark.portable.pruning.conditions import Conditions
     from bayou.spark.portable.requests.answers import CommandAnswer, Reference
+    from bayou.spark.portable.requests.messages import Place
+    from bayou.spark.portable.requests.metadata import MetadataUse
     from bayou.spark.portable.streams.source import Started
     from bayou.spark.session.application import Application
 
@@ -67,26 +73,32 @@ class TableAnswers:
         self._lock = threading.Lock()
         self._of_request = threading.local()
 
-    def read(self, read: proto.Read, conditions: Sequence[proto.Expression] = ()) -> DataFrame | None:
+    def read(self, read: proto.Read, place: Place | None = None) -> DataFrame | WithMetadata | None:
         """Return the rows of a Delta table, or None if the request is for the server.
 
-        Files in which no row satisfies the conditions are left out.
+        Files in which no row satisfies the conditions above it are left out.
         """
         kind = read.WhichOneof("read_type")
         if kind == "named_table":
             path = path_in(read.named_table.unparsed_identifier)
             if path is not None and read.is_streaming:
                 return self._streams.frame({**read.named_table.options, "path": path})
-            return None if path is None else self.rows({**read.named_table.options, "path": path})
+            return None if path is None else self._placed({**read.named_table.options, "path": path}, place)
         source = read.data_source
         if kind != "data_source" or source.format.lower() != _DELTA:
             return None
         if len(source.paths) > 1:
             raise failed("DELTA_ILLEGAL_OPTION/several-paths", option="path", num_paths=len(source.paths))
         options = {**source.options, **({"path": source.paths[0]} if source.paths else {})}
-        frame = self._streams.frame(options) if read.is_streaming else self.rows(options, conditions)
-        self._check_schema(source, frame)
-        return frame
+        answer = self._streams.frame(options) if read.is_streaming else self._placed(options, place)
+        self._check_schema(source, answer.frame.drop(METADATA) if isinstance(answer, WithMetadata) else answer)
+        return answer
+
+    def _placed(self, options: Mapping[str, str], place: Place | None) -> DataFrame | WithMetadata:
+        """Return the rows that a reader's options ask for at a place in a plan."""
+        use = use_in_plan(place)
+        frame, has_metadata = self._read(options, PlanConditions(place), use)
+        return WithMetadata(frame, use.hidden_in) if has_metadata and use is not None else frame
 
     def _check_schema(self, source: proto.Read.DataSource, frame: DataFrame) -> None:
         """Raise SchemaMismatchError if the schema of a reader, as JSON or SQL, does not fit the table's."""
@@ -136,26 +148,40 @@ class TableAnswers:
             relation = proto.Relation(sql=proto.SQL(query=command.sql))
         return run_sql(self._application, self._spark, relation)
 
-    def rows(self, options: Mapping[str, str], conditions: Sequence[proto.Expression] = ()) -> DataFrame:
+    def rows(self, options: Mapping[str, str], conditions: Conditions | None = None, use: MetadataUse | None = None) -> DataFrame:
+        """Return the rows that a reader's options ask for: see `_read`."""
+        return self._read(options, conditions, use)[0]
+
+    def _read(self, options: Mapping[str, str], conditions: Conditions | None, use: MetadataUse | None) -> tuple[DataFrame, bool]:
         """Return the rows that a reader's options ask for, of the version that is the latest now if they name none.
 
         The same request of the same version of a table has the same DataFrame. A change data feed ends at that version.
 
         Args:
             options: the reader's options, with the path.
-            conditions: filters on the rows. Files in which no row satisfies them may be left out.
+            conditions: conditions on the rows. Files in which no row satisfies them may be left out.
+            use: what is asked of their metadata.
+
+        Returns:
+            The rows, and whether they have a column `_metadata` that the table does not have.
         """
         request, snapshot = self._resolved(TableRequest.from_options(options))
-        feed, positions = None, None
+        feed, positions, has_metadata = None, None, False
         if request.changes is not None:
             feed = changes_now(self._application, self._spark, snapshot, request.changes, request.storage_options)
         else:
             check_has_columns(snapshot)
             predicate, positions = self._pruned(snapshot, conditions)
+            has_metadata = (
+                use is not None
+                and snapshot.schema.field(METADATA) is None
+                and (not use.is_known or is_grouped(self._spark, snapshot.schema.fields))
+            )
             if request.version is None:
                 note_read(snapshot, predicate, lambda: positions)
         key = (
             feed,
+            has_metadata,
             case_changes(self._spark),
             *(snapshot.table_uri, snapshot.version, snapshot.metadata.id, request.partition),
             *sorted(request.storage_options.items()),
@@ -168,7 +194,8 @@ class TableAnswers:
                 files = ListedFiles(
                     snapshot, name=request.partition or ""
                 )  # of a partition's folder, the snapshot has its files only
-                frame = scan_frame(self._spark, snapshot, positions, storage_options=request.storage_options, files=files)
+                scan = frame_with_metadata if has_metadata else scan_frame
+                frame = scan(self._spark, snapshot, positions, storage_options=request.storage_options, files=files)
             else:
                 frame = feed_frame(self._spark, feed, request.storage_options)
         with self._lock:
@@ -176,7 +203,7 @@ class TableAnswers:
             self._frames.move_to_end(key)
             while len(self._frames) > _KEPT:
                 self._frames.popitem(last=False)
-        return frame
+        return frame, has_metadata
 
     @contextmanager
     def of_one_version(self) -> Iterator[None]:
@@ -199,21 +226,16 @@ class TableAnswers:
             request, path=resolved.path, version=resolved.version, timestamp=None, partition=resolved.partition
         ), snapshot
 
-    def _pruned(self, snapshot: Snapshot, conditions: Sequence[proto.Expression]) -> tuple[Predicate | None, pa.Array | None]:
+    def _pruned(self, snapshot: Snapshot, conditions: Conditions | None) -> tuple[Predicate | None, pa.Array | None]:
         """Return the predicate that all conditions imply, and the files that may hold such a row; None for all rows or files."""
-        try:
-            trees = [expression_of(each) for each in conditions]
-        except UnreadableTextError:
+        backend, schema = self._application.backend, snapshot.schema
+        found = [] if conditions is None else conditions.on(schema, cache(lambda: backend.settings(self._spark)))
+        if not found:
             return None, None
-        if not trees:
-            return None, None
-        used = {part.lower() for tree in trees for node in all_nodes(tree) if isinstance(node, Name) for part in node.parts}
+        used = frozenset().union(*(each.columns for each in found))
         # Only literals of times depend on the time zone, which is another request.
-        has_times = any(field.name.lower() in used and field.type == "timestamp" for field in snapshot.schema.fields)
-        zone = self._application.backend.time_zone(self._spark) if has_times else None
-        table = Table(snapshot.schema)
-        predicate = And(tuple(predicate_of(tree, table, time_zone=zone) for tree in trees))
-        if not columns_of(predicate):
-            return None, None
-        may_match = snapshot.may_match(predicate)
-        return predicate, None if pc.all(may_match).as_py() is not False else pc.indices_nonzero(may_match).cast(pa.int64())
+        has_times = any(field.name.lower() in used and field.type == "timestamp" for field in schema.fields)
+        zone = backend.time_zone(self._spark) if has_times else None
+        predicate = And(tuple(predicate_of(each.tree, each.scope, time_zone=zone) for each in found))
+        chosen = choose(self._application, self._spark, snapshot, predicate)
+        return predicate if columns_of(predicate) else None, None if chosen is None else chosen.cast(pa.int64())

@@ -25,6 +25,7 @@ from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
 from bayou.spark.portable.files import files_in, footers_in, remove_empty
 from bayou.spark.portable.lookups import PortableLookups
+from bayou.spark.portable.pruning.generation import generation_expression
 from bayou.spark.portable.requests.frames import as_given
 from bayou.spark.portable.requests.installation import requests_of
 from bayou.spark.portable.scratch.folders import literal
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from bayou.log.delta_log import DeltaLog
+    from bayou.plan.generated.expressions import Expression as GenerationExpression
     from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.backend import FileTasks, WriteJob
     from bayou.spark.catalog import Catalog, ParquetEntry
@@ -287,6 +289,11 @@ class PortableBackend:
         """None: the client does not see resolved expressions."""
         del spark, schema_json, texts
         return None
+
+    def generation_expression(self, spark: SparkSession, columns: StructType, text: str) -> GenerationExpression | None:
+        """Return a generation expression over some columns, as bayou reads it."""
+        del spark
+        return generation_expression(text, columns)
 
     def parquet_schemas(self, spark: SparkSession, uris: Sequence[str], options: Mapping[str, str]) -> list[str | ValueError]:
         """Return the schemas that Spark derives from the Parquet types of files, in one request for each.

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bayou.errors import failed
 from bayou.spark.portable.change_functions import changes_of
 from bayou.spark.portable.commands.identifiers import Arguments
 from bayou.spark.portable.names import path_in
+from bayou.spark.portable.pruning.blocks import TextConditions, blocks_in
 from bayou.spark.portable.requests.answers import Reference
+from bayou.spark.portable.requests.metadata import use_in_text
 from bayou.spark.portable.text.literals import Dialect, string_of
-from bayou.spark.portable.text.queries import read_query
+from bayou.spark.portable.text.queries import AFTER_TABLES, read_query
 from bayou.spark.portable.text.row_changes import Insert, row_change
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import UnreadableTextError
@@ -22,28 +24,27 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.connect import proto
 
+    from bayou.spark.portable.pruning.conditions import Conditions
+    from bayou.spark.portable.requests.metadata import MetadataUse
     from bayou.spark.portable.text.queries import FunctionCall, TableReference, TimeTravel
     from bayou.spark.text.words import Word
 
 _PATH: Final = "delta"
 _CHANGES: Final = "table_changes"
 _IDENTIFIER: Final = "identifier"
-_AFTER_TABLES: Final = frozenset(
-    {"ANTI", "CLUSTER", "CROSS", "DISTRIBUTE", "EXCEPT", "FULL", "GROUP", "HAVING", "INNER", "INTERSECT", "JOIN", "LATERAL"}
-    | {"LEFT", "LIMIT", "MINUS", "NATURAL", "OFFSET", "ON", "ORDER", "PIVOT", "QUALIFY", "RIGHT", "SEMI", "SET", "SORT"}
-    | {"TABLESAMPLE", "UNION", "UNPIVOT", "USING", "WHEN", "WHERE", "WINDOW"}
-)
-"""The words that may follow a table without an alias."""
-
 _LONGEST_BEGINNING: Final = len(("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "VIEW"))
 
 
-def references_in(sql: proto.SQL, rows: Callable[[Mapping[str, str]], DataFrame], spark: SparkSession) -> list[Reference]:
+_Rows: TypeAlias = "Callable[[Mapping[str, str], Conditions | None, MetadataUse | None], DataFrame]"
+
+
+def references_in(sql: proto.SQL, rows: _Rows, spark: SparkSession) -> list[Reference]:
     """Return the Delta tables that a query names by their paths.
 
     Args:
         sql: the message with the query and its arguments.
-        rows: returns the rows that the options of a reader ask for.
+        rows: returns the rows that the options of a reader ask for. Files without a row that satisfies the conditions may be left
+            out. The rows have a column `_metadata` if the query asks for what Spark's own does not know.
         spark: the session that computes names and times.
 
     Raises:
@@ -53,18 +54,20 @@ def references_in(sql: proto.SQL, rows: Callable[[Mapping[str, str]], DataFrame]
     if not any(word in text.lower() for word in (_PATH, _CHANGES, _IDENTIFIER)):
         return []
     try:
-        tables, calls = _named_in(text)
+        tables, calls, places = _named_in(text)
     except UnreadableTextError:
         return []
     found = words(text)
     arguments = Arguments(sql, spark)
     kept = _keeps_text(found)
+    blocks = blocks_in(text, found, places) if tables else {}
+    use = use_in_text(found)
     references = []
     for call in calls:
         options = changes_of(call)
         if options is not None:
             alias = None if _has_alias(found, call.end) else call.name
-            references.append(Reference(call.start, call.end, rows(options), alias))
+            references.append(Reference(call.start, call.end, rows(options, None, None), alias))
     for table in tables:
         path = _path_of(table, arguments)
         if path is None:
@@ -74,12 +77,15 @@ def references_in(sql: proto.SQL, rows: Callable[[Mapping[str, str]], DataFrame]
         options = {"path": path, **_travel(table.travel, arguments)}
         has_alias = _has_alias(found, table.end) or _is_bare(found, table)
         alias = None if has_alias else path.rstrip("/").rpartition("/")[2] or "table"
-        references.append(Reference(table.start, table.end, rows(options), alias, arguments.numbers_in(table.start, table.end)))
+        placed = blocks.get(table.start)
+        conditions = None if placed is None else TextConditions(placed, placed.alias or alias, arguments.filled)
+        frame = rows(options, conditions, use)
+        references.append(Reference(table.start, table.end, frame, alias, arguments.numbers_in(table.start, table.end)))
     return references
 
 
-def _named_in(text: str) -> tuple[list[TableReference], list[FunctionCall]]:
-    """Return the tables and the functions in place of tables that a statement reads.
+def _named_in(text: str) -> tuple[list[TableReference], list[FunctionCall], list[int]]:
+    """Return the tables and the functions in place of tables that a statement reads, and where the FROM of its blocks begin.
 
     Statements that change rows of Delta tables are not for the server.
 
@@ -89,16 +95,17 @@ def _named_in(text: str) -> tuple[list[TableReference], list[FunctionCall]]:
     change = row_change(text)
     if change is None:
         query = read_query(text)
-        return sorted(query.tables, key=lambda table: table.start), query.calls
+        return sorted(query.tables, key=lambda table: table.start), query.calls, query.blocks
     if not isinstance(change, Insert) or change.table.path is not None:
-        return [], []
-    tables, calls = [], []
+        return [], [], []
+    tables, calls, blocks = [], [], []
     for part in (change.with_clause, change.query):
         if part is not None:
             reader = read_query(text, place=(part.start, part.end), is_query=part is change.query)
             tables += reader.tables
             calls += reader.calls
-    return sorted(tables, key=lambda table: table.start), calls
+            blocks += reader.blocks
+    return sorted(tables, key=lambda table: table.start), calls, blocks
 
 
 def _path_of(table: TableReference, arguments: Arguments) -> str | None:
@@ -121,7 +128,7 @@ def _keeps_text(found: Sequence[Word]) -> str:
 def _has_alias(found: Sequence[Word], end: int) -> bool:
     following = next((word for word in found if word.start >= end), None)
     return following is not None and (
-        following.text.startswith("`") or (following.is_name and following.text.upper() not in _AFTER_TABLES)
+        following.text.startswith("`") or (following.is_name and following.text.upper() not in AFTER_TABLES)
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters on generated partition columns: Spark resolves the generation expressions, `plan/generated` derives the filters."""
+"""Filters on generated partition columns: the backend resolves the generation expressions, `plan/generated` derives the filters."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from bayou.errors import InvalidSchemaError
 from bayou.plan.generated.filters import derived_filter, partition_rules
 from bayou.protocol.columns.expression_functions import ExpressionKind
 from bayou.protocol.columns.generated_columns import generated_columns, has_generated_columns
-from bayou.protocol.types.schema import StructType, schema_to_json
-from bayou.spark.expressions.predicates import expression_of
+from bayou.protocol.types.schema import StructType
 from bayou.spark.expressions.stored_expressions import check_stored
-from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,7 +82,6 @@ def _resolved(application: Application, spark: SparkSession, snapshot: Snapshot,
         check_stored(expression, kind, schema, of=of, table=snapshot.table_uri, version=snapshot.version)
         used = {path[0].lower() for path in expression.columns}
         columns = StructType(tuple(field for field in schema.fields if field.name.lower() in used))
-        trees = backend.expressions_in_json(spark, schema_to_json(readable_schema(columns)), [column.expression])
+        return backend.generation_expression(spark, columns, column.expression)
     except (InvalidSchemaError, AnalysisException):
         return None
-    return None if trees is None else expression_of(trees[0])

@@ -57,8 +57,7 @@ def choose_files(target: SessionTable, snapshot: Snapshot, condition: RowConditi
     in_partitions = matching(target, snapshot, condition.partition_parts) if condition.partition_parts else all_files
     if condition.is_about_partitions:
         return ChosenFiles(total, in_partitions, in_partitions, in_partitions)
-    session = target.spark if target.application.backend.is_native else None
-    with_matches = choose(target.application, session, snapshot, condition.predicate)
+    with_matches = choose(target.application, target.spark, snapshot, condition.predicate)
     candidates = in_partitions if with_matches is None else common(in_partitions, with_matches)
     whole = pc.indices_nonzero(must_match(snapshot, condition.predicate))
     return ChosenFiles(total, in_partitions, candidates, common(candidates, whole))

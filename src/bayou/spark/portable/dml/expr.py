@@ -19,7 +19,7 @@ from bayou.spark.portable.text.facts import conjuncts, facts_of
 from bayou.spark.portable.text.filters import Table, predicate_of
 from bayou.spark.portable.text.literals import Dialect
 from bayou.spark.portable.text.protobufs import expression_of
-from bayou.spark.portable.text.tree import Literal, UnreadableTextError
+from bayou.spark.portable.text.tree import Literal, Name, UnreadableTextError
 from bayou.spark.types.types import sql_type
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class PortableExpr:
         if self.facts is None:
             return frozenset(self.scope.schema.names)
         table = self.scope.table
-        return frozenset((table.path_of(path) or path)[0] for path in self.facts.parsed.columns)
+        return frozenset((table.path_of(Name(path)) or path)[0] for path in self.facts.parsed.columns)
 
     @property
     def uses_columns(self) -> bool:

@@ -133,7 +133,7 @@ class StatementResolution:
             raise self._no_path(key)
         kind: DataType = self.columns
         path: list[str] = []
-        for part in self._scope.table.path_of(tree.parts) or tree.parts:
+        for part in self._scope.table.path_of(tree) or tree.parts:
             if not isinstance(kind, StructType):
                 raise self._no_path(key) if path and not isinstance(kind, str) else self._unknown(key, self.columns)
             field = kind.field(part)

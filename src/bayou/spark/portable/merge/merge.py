@@ -18,6 +18,7 @@ from bayou.spark.portable.merge.source import SOURCE_ROW
 from bayou.spark.portable.merge.values import ClauseValues
 from bayou.spark.portable.merge.writer import Writer
 from bayou.spark.portable.text.filters import Table
+from bayou.spark.portable.text.tree import Name
 from bayou.spark.scan.row_ids import FILE, METADATA
 from bayou.spark.types.types import readable_schema
 
@@ -99,7 +100,7 @@ class PortableMerge(JoinedMerge):
         table = Table(schema, [(self.name[-1].lower(),)] if self.name else (), is_alone=False)
         used: list[str] = []
         for path in sorted(facts.parsed.columns) if facts is not None else ():
-            own = table.path_of(path)
+            own = table.path_of(Name(path))
             if own is None and len(path) == 1 and self.source.schema.field(path[0]) is None:
                 own = path
             field = None if own is None else schema.field(own[0])

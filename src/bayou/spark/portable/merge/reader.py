@@ -51,8 +51,8 @@ def read(request: MergeRequest, snapshot: Snapshot, reads: ReadSet) -> PortableM
     total = snapshot.files(["path"]).num_rows
     every = pa.array(np.arange(total), pa.int64())
     partitions = {field.physical_name for name in snapshot.partition_columns if (field := snapshot.schema.field(name))}
-    in_partitions = choose(target.application, None, snapshot, only_about(predicate, partitions))
-    candidates = choose(target.application, None, snapshot, predicate)
+    in_partitions = choose(target.application, target.spark, snapshot, only_about(predicate, partitions))
+    candidates = choose(target.application, target.spark, snapshot, predicate)
     in_partitions = every if in_partitions is None else in_partitions
     candidates = in_partitions if candidates is None else candidates
     condition = RowCondition(resolution.condition, False, resolution.condition.shown, predicate)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.connect import proto
 
+    from bayou.spark.portable.requests.messages import Place
+
 
 class Answers(Protocol):
     """Decides about relations and commands. Any thread calls it, also several at once.
@@ -26,12 +28,12 @@ class Answers(Protocol):
     Requests that `command` and `catalog` send are rewritten as those of a program are.
     """
 
-    def read(self, read: proto.Read, conditions: Sequence[proto.Expression] = ()) -> DataFrame | None:
+    def read(self, read: proto.Read, place: Place | None = None) -> DataFrame | WithMetadata | None:
         """The rows of a `spark.read...load()` or of a `spark.table(...)`, also as a stream, or None if it is the server's.
 
         Args:
             read: the request.
-            conditions: the filters directly above it. The server applies them; rows that fail one of them may be left out here.
+            place: its place in the plan. The server applies the filters above it; rows that fail one of them may be left out here.
         """
 
     def catalog(self, request: proto.Catalog) -> DataFrame | None:
@@ -59,6 +61,19 @@ class Answers(Protocol):
 
         It gives what to call with the server's answer, or None.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class WithMetadata:
+    """Rows with a column `_metadata` that their table does not have.
+
+    Attributes:
+        frame: the rows.
+        hidden_in: the relation above them that must not have the column; None if none would have it.
+    """
+
+    frame: DataFrame
+    hidden_in: proto.Relation | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -20,7 +21,27 @@ _TEXT: Final = proto.Expression.ExpressionString.DESCRIPTOR.full_name
 _QUERY: Final = re.compile(r"\b(?:select|table|from|values)\b", re.IGNORECASE)
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a relation in its plan.
+
+    Attributes:
+        relation: the relation that it is an input of.
+        field: which input.
+        above: the place of that relation; None if it is not an input of another.
+    """
+
+    relation: proto.Relation
+    field: str
+    above: Place | None
+
+
 def replace_relations(message: Message, replace: Callable[[proto.Relation], bool]) -> bool:
+    """Offer each relation of a message for replacement: see `replace_placed`."""
+    return replace_placed(message, lambda relation, _: replace(relation))
+
+
+def replace_placed(message: Message, replace: Callable[[proto.Relation, Place | None], bool]) -> bool:
     """Offer each relation of a message for replacement, outermost first.
 
     It looks only at fields that a relation can be under. It skips expressions and rows, which are most of a large request.
@@ -28,27 +49,35 @@ def replace_relations(message: Message, replace: Callable[[proto.Relation], bool
 
     Args:
         message: any message of the protocol. It is changed in place.
-        replace: gets a relation and may give it another content. It says whether it did, or whether nothing is left to replace
-            in the relation.
+        replace: gets a relation and its place, and may give the relation another content. It says whether it did, or whether
+            nothing is left to replace in the relation. The place is None if the relation is not directly an input of another.
 
     Returns:
         True if `replace` returned true for any relation.
     """
     ways = _ways(message.DESCRIPTOR, RELATION)
     replaced = False
-    waiting = [message]
+    # Each message, with the relation that it is the content of, and the place of that or of itself.
+    waiting: list[tuple[Message, proto.Relation | None, Place | None]] = [(message, None, None)]
     # Plans may be nested deeper than Python calls can be.
     while waiting:
-        each = waiting.pop()
+        each, owner, place = waiting.pop()
         name = each.DESCRIPTOR.full_name
-        if name == RELATION and replace(cast("proto.Relation", each)):
+        relation = cast("proto.Relation", each) if name == RELATION else None
+        if relation is not None and replace(relation, place):
             replaced = True
             continue
         followed = ways.get(name)
-        if followed:
-            for field, value in each.ListFields():
-                if field.name in followed:
-                    waiting.extend(_messages(field, value))
+        if not followed:
+            continue
+        for field, value in each.ListFields():
+            if field.name in followed:
+                below = None
+                if relation is not None:
+                    below = place
+                elif owner is not None and field.message_type.full_name == RELATION:
+                    below = Place(owner, field.name, place)
+                waiting.extend((inner, relation, below) for inner in _messages(field, value))
     return replaced
 
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.connect import proto
 
 from bayou.spark.portable.requests.aliases import Aliases, AliasPool
+from bayou.spark.portable.requests.answers import WithMetadata
 from bayou.spark.portable.requests.cached import CachedFrames
 from bayou.spark.portable.requests.frames import relation_of
-from bayou.spark.portable.requests.messages import expressions_with_queries, replace_relations
+from bayou.spark.portable.requests.messages import expressions_with_queries, replace_placed
+from bayou.spark.portable.requests.metadata import hide
 from bayou.spark.portable.requests.sql_text import replace_references, set_apart
 from bayou.spark.portable.requests.views.followed import FollowedViews
 from bayou.spark.portable.requests.views.subqueries import SubqueryViews
@@ -24,10 +26,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.spark.portable.requests.answers import Answers
+    from bayou.spark.portable.requests.messages import Place
 
 _KIND: Final = "rel_type"
-_MOST_FILTERS: Final = 64
-"""So many filters above a read leave out files. Plans may be nested thousands of levels deep."""
 _DROPPED_VIEWS = ("drop_temp_view", "drop_global_temp_view", "drop_view")
 
 
@@ -78,7 +79,11 @@ class Relations:
             Exception: what `Answers` raises.
         """
         has_changed = self._look_at_expressions(message)
-        return replace_relations(message, lambda relation: self._replace(relation, aliases)) or has_changed
+        hiding: list[proto.Relation] = []
+        replaced = replace_placed(message, lambda relation, place: self._replace(relation, place, aliases, hiding))
+        for relation in hiding:
+            hide(relation)
+        return replaced or has_changed
 
     def replace_in_statement(self, relation: proto.Relation, aliases: Aliases) -> bool:
         """Replace relations in what `spark.sql` sends at once: a SQL text, maybe with rows that the program gave it.
@@ -100,16 +105,23 @@ class Relations:
             return self._replace_in_text(relation, parts.root.sql, aliases) or any(of_program)
         return self.replace_in(relation, aliases)
 
-    def _replace(self, relation: proto.Relation, aliases: Aliases) -> bool:
+    def _replace(self, relation: proto.Relation, place: Place | None, aliases: Aliases, hiding: list[proto.Relation]) -> bool:
+        """Replace a relation if it is one of ours. Relations that must not have the column `_metadata` are added to `hiding`."""
         if self.cached.put(relation, aliases):
             return True
         kind = relation.WhichOneof(_KIND)
-        if kind == "filter":
-            return self._replace_filtered(relation, aliases)
         if kind == "read":
             if relation.read.HasField("named_table"):
                 self._refresh_views(relation.read.named_table.unparsed_identifier)
-            return self._put(relation, self.answers.read, relation.read)
+
+            def rows(read: proto.Read) -> DataFrame | None:
+                answer = self.answers.read(read, place)
+                if not isinstance(answer, WithMetadata):
+                    return answer
+                hiding.extend(() if answer.hidden_in is None else [answer.hidden_in])
+                return answer.frame
+
+            return self._put(relation, rows, relation.read)
         if kind == "sql" or (kind == "with_relations" and relation.with_relations.root.WhichOneof(_KIND) == "sql"):
             replaced = self.replace_in_statement(relation, aliases)
             if replaced:
@@ -119,25 +131,6 @@ class Relations:
             self._note_catalog(relation.catalog)
             frame = self.answers.catalog(relation.catalog)
             return frame is not None and self._put(relation, lambda _: frame, relation.catalog)
-        return False
-
-    def _replace_filtered(self, relation: proto.Relation, aliases: Aliases) -> bool:
-        """Replace what is below filters. If it is a read, the conditions can leave out files."""
-        conditions: list[proto.Expression] = []
-        below = relation
-        while True:
-            kind = below.WhichOneof(_KIND)
-            if below is not relation and self.cached.put(below, aliases):
-                return True
-            if kind == "filter" and len(conditions) < _MOST_FILTERS:
-                conditions.append(below.filter.condition)
-                below = below.filter.input
-            elif kind == "subquery_alias":
-                below = below.subquery_alias.input
-            else:
-                break
-        if kind == "read" and not below.read.HasField("named_table"):
-            return self._put(below, lambda read: self.answers.read(read, conditions), below.read)
         return False
 
     def _put(self, relation: proto.Relation, question: Callable[[Any], DataFrame | None], asked: Message) -> bool:

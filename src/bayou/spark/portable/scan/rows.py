@@ -99,10 +99,15 @@ def scan_frame(
     settings, options = ScanSettings.of(spark), dict(storage_options or {})
     scan = _Scan(spark, snapshot, listed, wanted, with_numbers, with_metadata, ids, of_files, settings, rewrites, options, exact)
     scan.check_names(chosen)
-    # Asking for the version is a request to the server, so it comes last.
-    if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
+    if is_grouped(spark, wanted):
         return scan.by_stored_types(chosen)
     return scan.frame(chosen)
+
+
+def is_grouped(spark: SparkSession, wanted: Sequence[StructField]) -> bool:
+    """Whether files must be read by the types that they hold, because this Spark cannot read them as the columns' types."""
+    # Asking for the version is a request to the server, so it comes last.
+    return must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark))
 
 
 def _field(snapshot: Snapshot, column: str | StructField) -> StructField:
@@ -163,7 +168,7 @@ def stream_frame(streamed: Streamed) -> DataFrame:
     settings = ScanSettings.of(spark)
     scan = _Scan(spark, snapshot, ListedFiles(snapshot), wanted, False, False, None, {}, settings, False, {})
     scan.check_names(None)
-    if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
+    if is_grouped(spark, wanted):
         raise failed(
             "DELTA_OPERATION_NOT_ALLOWED/connect-stream", at=snapshot, what="A table with widened types", features=("typeWidening",)
         )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 from typing import Literal as OneOf
 
 from bayou.plan.predicates.predicate import (
@@ -43,6 +43,19 @@ _CAST_LITERALS: Final = frozenset({"date", "timestamp", "timestamp_ltz", "timest
 _UNKNOWN: Final = Unknown()
 
 
+class Names(Protocol):
+    """What names in a condition mean."""
+
+    @property
+    def schema(self) -> StructType:
+        """The columns of the table whose files are to be pruned."""
+        ...
+
+    def path_of(self, name: Name) -> tuple[str, ...] | None:
+        """Return the path of a column in the schema, as its logical names, that a name means; None if it is not certain."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """The table that a condition is about.
@@ -57,8 +70,9 @@ class Table:
     qualifiers: Collection[tuple[str, ...]] = ()
     is_alone: bool = True
 
-    def path_of(self, parts: tuple[str, ...]) -> tuple[str, ...] | None:
+    def path_of(self, name: Name) -> tuple[str, ...] | None:
         """Return the path of a column in the schema, as its logical names, that a name means; None if it is not certain."""
+        parts = name.parts
         lowered = tuple(part.lower() for part in parts)
         for length in range(len(parts) - 1, 0, -1):
             if lowered[:length] in self.qualifiers and self.schema.field(parts[length]) is not None:
@@ -66,12 +80,12 @@ class Table:
         return parts if self.is_alone else None
 
 
-def predicate_of(root: Expression, table: Table, *, time_zone: str | None = None) -> Predicate:
+def predicate_of(root: Expression, table: Names, *, time_zone: str | None = None) -> Predicate:
     """Return the predicate of a condition.
 
     Args:
         root: the condition's tree.
-        table: the table whose files are to be pruned.
+        table: what the names in it mean.
         time_zone: the session's time zone; None if it is not known. Then literals that depend on it prune no file.
     """
     try:
@@ -81,7 +95,7 @@ def predicate_of(root: Expression, table: Table, *, time_zone: str | None = None
 
 
 class _Conversion:
-    def __init__(self, table: Table, values: Values) -> None:
+    def __init__(self, table: Names, values: Values) -> None:
         self._table = table
         self._resolve = by_logical_name(table.schema)
         self._values = values
@@ -192,8 +206,8 @@ class _Conversion:
     def _path(self, node: Expression) -> tuple[str, ...] | None:
         """Return the logical names that lead to a column or a field of a struct."""
         match node:
-            case Name(parts):
-                return self._table.path_of(parts)
+            case Name():
+                return self._table.path_of(node)
             case Item(child, Literal(str(name), "string")) | Field(child, name):
                 outer = self._path(child)
                 return None if outer is None else (*outer, name)

@@ -71,7 +71,8 @@ _SINGLES: Final = {
     "+": "positive",
     "~": "~",
 }
-_USERS: Final = "function of the user"
+USERS: Final = "function of the user"
+"""The second part of the name of a function that a message contains."""
 _TRY: Final = 3
 """The number of TRY among the modes of a cast."""
 _PLAIN: Final = frozenset({"boolean", "byte", "short", "integer", "long", "float", "double", "string"})
@@ -160,7 +161,8 @@ class _Messages:
         """Convert a column."""
         if getattr(attribute, "is_metadata_column", False):
             return Opaque("metadata column")
-        return Name(attribute_parts(attribute.unparsed_identifier))
+        frame = attribute.plan_id if attribute.HasField("plan_id") else None
+        return Name(attribute_parts(attribute.unparsed_identifier), frame)
 
     def function(self, function: Any) -> Expression:
         """Convert an operator or a call."""
@@ -221,7 +223,7 @@ class _Messages:
         if not function.deterministic:
             return Opaque("function that is not deterministic")
         return Call(
-            (function.function_name or "lambda", _USERS), self._all(function.arguments), getattr(function, "is_distinct", False)
+            (function.function_name or "lambda", USERS), self._all(function.arguments), getattr(function, "is_distinct", False)
         )
 
     def subquery(self, _subquery: Any) -> Expression:

@@ -32,6 +32,12 @@ _BEFORE_COLUMNS: Final = frozenset(
 )
 """Words after which FROM is a column of that name."""
 _SET_OPERATORS: Final = frozenset({"UNION", "EXCEPT", "MINUS", "INTERSECT"})
+AFTER_TABLES: Final = frozenset(
+    {"ANTI", "CLUSTER", "CROSS", "DISTRIBUTE", "EXCEPT", "FULL", "GROUP", "HAVING", "INNER", "INTERSECT", "JOIN", "LATERAL"}
+    | {"LEFT", "LIMIT", "MINUS", "NATURAL", "OFFSET", "ON", "ORDER", "PIVOT", "QUALIFY", "RIGHT", "SEMI", "SET", "SORT"}
+    | {"TABLESAMPLE", "UNION", "UNPIVOT", "USING", "WHEN", "WHERE", "WINDOW"}
+)
+"""The words that may follow a table without an alias."""
 _STATEMENTS: Final = frozenset({"INSERT", "DELETE", "UPDATE", "MERGE"})
 
 
@@ -156,12 +162,15 @@ class QueryReader(ExpressionReader):
 
     tables: list[TableReference]
     calls: list[FunctionCall]
+    blocks: list[int]
+    """Where the words FROM begin that follow a SELECT, and belong to it."""
 
     def __init__(self, text: str, dialect: Dialect | None = None) -> None:
         """Start at the first word."""
         super().__init__(text, dialect)
         self.tables = []
         self.calls = []
+        self.blocks = []
 
     def part_of(self, start: int) -> Part:
         """Return the part of the text from a place to the end of the last word that was read."""
@@ -175,18 +184,22 @@ class QueryReader(ExpressionReader):
         """
         known = self.with_clause(known)
         is_first, in_from, has_arguments = True, False, self.next_is("TABLE")
+        follows_select = False
         while not self.is_at_end and not self.next_is(")"):
             said = "" if self.said(-1) == "." else self.said()
             if said == "SELECT" and self.said(1) in KEYWORDS | {",", "."}:
                 self.fail("a column with the name of a keyword")
             if (said in _STATEMENTS and is_first) or (said == "INSERT" and self.said(1) in ("INTO", "OVERWRITE")):
                 self.fail("a statement in place of a query")
+            follows_select = follows_select or said == "SELECT"
             begins = is_first or self._follows_set_operator() or (has_arguments and self.said(-1) == ",")
             if said == "TABLE" and begins and (self._names_table() or (has_arguments and self.said(1) == "(")):
                 self._table(known)
             elif (said == "FROM" and not self._is_distinct_from()) or (said == "JOIN" and not is_first):
                 if not is_first and self._is_column():
                     self.fail("a column with the name of a keyword")
+                if said == "FROM" and follows_select and not self._follows_set_operator():
+                    self.blocks.append(self.position)
                 self.at += 1
                 self.relation(known)
                 in_from = said == "FROM" or in_from

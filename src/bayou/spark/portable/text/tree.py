@@ -42,9 +42,15 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Name(Node):
-    """A column or a field of a struct: `a.b.c`. It may also be a function without parentheses, such as `current_date`."""
+    """A column or a field of a struct: `a.b.c`. It may also be a function without parentheses, such as `current_date`.
+
+    Attributes:
+        parts: the parts of the name.
+        frame: the number of the DataFrame that a program took the column from; None for a name.
+    """
 
     parts: tuple[str, ...]
+    frame: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class FixedAnswers:
         given = self.given.get(question, otherwise)
         return given(asked) if callable(given) else given
 
-    def read(self, read, conditions=()):  # noqa: ARG002  (all rows will do)
+    def read(self, read, place=None):  # noqa: ARG002  (all rows will do)
         return self._answer("read", read)
 
     def catalog(self, request):
