@@ -8,12 +8,12 @@ import json
 import logging
 import threading
 import uuid
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary
 
 from pyspark.errors import ParseException, PySparkException
-from pyspark.sql import Observation
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from pyspark.sql.types import StructType as SparkStructType
 
@@ -24,13 +24,15 @@ from bayou.spark.backend import ENCRYPTION_FACTORY, JOB_FOLDER, WriteFailure, Wr
 from bayou.spark.pinned_settings import Job, for_writer, values
 from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
+from bayou.spark.portable.failed_reads import convert_failed_reads
 from bayou.spark.portable.files import files_in, footers_in, remove_empty
 from bayou.spark.portable.lookups import PortableLookups
 from bayou.spark.portable.requests.frames import as_given
 from bayou.spark.portable.requests.installation import requests_of
+from bayou.spark.portable.scan.runs import ask_settings_once
 from bayou.spark.portable.scratch.folders import literal
 from bayou.spark.portable.scratch.reach import check_before_write
-from bayou.spark.portable.settings import SessionConf, pinned
+from bayou.spark.portable.settings.pins import SessionConf, pinned
 from bayou.spark.portable.stored_values import error_of_cast
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import parsed_text
@@ -63,8 +65,9 @@ class PortableBackend:
     failures: tuple[type[Exception], ...] = (PySparkException,)
     is_native = False
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: str, used: Any) -> None:
         self.spark_version = version
+        self._client = weakref.ref(used)
         self._persisted: dict[int, DataFrame] = {}
         self._lock = threading.Lock()
 
@@ -73,7 +76,10 @@ class PortableBackend:
         return next((line.strip() for line in str(error).split("\n") if line.strip()), "")
 
     def begin(self, missing: Callable[[str], DeltaError | None], unreadable: Callable[[str, str], DeltaError | None]) -> None:
-        """Do nothing: the errors of a server stay PySpark's."""
+        """Let the client's errors name data files of tables. Other errors of a server stay PySpark's."""
+        used = self._client()
+        if used is not None:
+            convert_failed_reads(used, missing, unreadable)
 
     def check_store(self, uri: str) -> None:
         """Do nothing: the client opens logs with its own stores."""
@@ -182,7 +188,7 @@ class PortableBackend:
 
     def observe(self, frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFrame:
         """Return rows with an observation, whose values `write_files` returns."""
-        return frame.observe(Observation(name), *aggregates)
+        return client.observed(frame, name, aggregates)
 
     def knows_type(self, json_text: str) -> bool:
         """Whether this client has all types of a schema's JSON."""
@@ -311,7 +317,7 @@ class PortableBackend:
         check_before_write(frame.sparkSession, job.root, job.hadoop)
         folder = f"{job.root}/{JOB_FOLDER}{uuid.uuid4().hex}"
         options = {**for_writer(job.options), **_WRITER_OPTIONS}
-        settings = {**values(Job.WRITE), **({} if job.open_files is None else {_OPEN_FILES: str(job.open_files)})}
+        settings = {**values(Job.WRITE, job.types), **({} if job.open_files is None else {_OPEN_FILES: str(job.open_files)})}
         observations = client.plan_of(frame).observations
         try:
             with pinned(frame.sparkSession, settings):
@@ -380,7 +386,8 @@ def backend_of(spark: SparkSession) -> PortableBackend:
     key = client.client_of(spark)
     with _making:
         if key not in _backends:
-            _backends[key] = PortableBackend(spark.version)
+            ask_settings_once(spark)
+            _backends[key] = PortableBackend(spark.version, key)
         return _backends[key]
 
 

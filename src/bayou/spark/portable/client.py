@@ -40,6 +40,13 @@ def set_settings(spark: SparkSession, settings: Mapping[str, str]) -> None:
     client_of(spark).config(proto.ConfigRequest.Operation(set=proto.ConfigRequest.Set(pairs=pairs)))
 
 
+def unset_settings(spark: SparkSession, names: Sequence[str]) -> None:
+    """Give settings of a session Spark's defaults, in one request."""
+    from pyspark.sql.connect import proto  # noqa: PLC0415  (it needs grpc)
+
+    client_of(spark).config(proto.ConfigRequest.Operation(unset=proto.ConfigRequest.Unset(keys=names)))
+
+
 def plan_of(frame: DataFrame) -> Any:
     """Return the plan of a DataFrame, as the client keeps it until it sends a request."""
     return cast("Any", frame)._plan  # noqa: SLF001  (see above)
@@ -63,6 +70,17 @@ def kept_rows(frame: DataFrame) -> DataFrame:
     # PySpark takes the active session for the result's, which may be another one.
     kept._session = kept._plan._spark_session = frame.sparkSession  # noqa: SLF001  (see above)
     return cast("DataFrame", kept)
+
+
+def observed(frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFrame:
+    """Return rows with an observation. PySpark's method first asks the server whether they are those of a stream."""
+    from pyspark.sql.connect.observation import Observation  # noqa: PLC0415  (it needs grpc)
+    from pyspark.sql.connect.plan import CollectMetrics  # noqa: PLC0415  (it needs grpc)
+
+    observation: Any = Observation(name)
+    observation._result = {}  # noqa: SLF001  (see above)
+    made: Any = type(frame)
+    return cast("DataFrame", made(CollectMetrics(plan_of(frame), observation, list(aggregates)), frame.sparkSession))
 
 
 def columns_in_sql(spark: SparkSession, text: str) -> StructType:

@@ -14,6 +14,7 @@ from bayou.plan.predicates.predicate import Unknown
 from bayou.protocol.columns.expression_functions import GENERATED_COLUMN_FUNCTIONS
 from bayou.protocol.types.schema import VOID_TYPES
 from bayou.spark.portable.client import message_of
+from bayou.spark.portable.names import with_path_alias
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import conjuncts, facts_of
 from bayou.spark.portable.text.filters import Table, predicate_of
@@ -108,7 +109,7 @@ class PortableExpr:
     @property
     def shown(self) -> str:
         """The expression for users."""
-        return self.sql
+        return with_path_alias(self.sql, self.scope.name[-1]) if self.scope.name else self.sql
 
     @property
     def sql_type(self) -> str:

@@ -22,7 +22,7 @@ from bayou.spark.portable.requests.messages import replace_relations
 from bayou.spark.portable.scan.carrier import carrier_in
 from bayou.spark.portable.scan.runs import watch
 from bayou.spark.portable.scratch.scratch import SETTING
-from bayou.spark.portable.settings import pinned
+from bayou.spark.portable.settings.pins import pinned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
