@@ -324,6 +324,7 @@ class PortableBackend:
                 frame.write.mode("append").options(**options).partitionBy(*job.partition_by).parquet(folder)
         except PySparkException as error:
             remove_empty(folder)
+            remove_empty(job.root, is_deep=False)  # of a table that the write was to create
             of_cast = error_of_cast(error)
             if of_cast is None:
                 raise

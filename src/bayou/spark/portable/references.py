@@ -12,7 +12,7 @@ from bayou.spark.portable.functions.changes import changes_of
 from bayou.spark.portable.functions.log_rows import described_in, log_rows, with_queries
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.requests.answers import Reference
-from bayou.spark.portable.text.literals import Dialect, string_of
+from bayou.spark.portable.text.literals import Dialect, dialect_of, string_of
 from bayou.spark.portable.text.queries import read_query
 from bayou.spark.portable.text.row_changes import Insert, row_change
 from bayou.spark.portable.text.tokens import words
@@ -55,9 +55,10 @@ def references_in(sql: proto.SQL, rows: Callable[[Mapping[str, str]], DataFrame]
     text: str = sql.query
     if not any(word in text.lower() for word in _MENTIONED):
         return []
+    dialect = dialect_of(text, lambda: context.application.backend.settings(context.spark))
     try:
         described = described_in(text)
-        tables, calls = _named_in(with_queries(text, described))
+        tables, calls = _named_in(with_queries(text, described), dialect)
     except UnreadableTextError:
         return []
     found = words(text)
@@ -88,7 +89,7 @@ def references_in(sql: proto.SQL, rows: Callable[[Mapping[str, str]], DataFrame]
     return references
 
 
-def _named_in(text: str) -> tuple[list[TableReference], list[FunctionCall]]:
+def _named_in(text: str, dialect: Dialect | None) -> tuple[list[TableReference], list[FunctionCall]]:
     """Return the tables and the functions in place of tables that a statement reads.
 
     Statements that change rows of Delta tables are not for the server.
@@ -96,16 +97,16 @@ def _named_in(text: str) -> tuple[list[TableReference], list[FunctionCall]]:
     Raises:
         UnreadableTextError: it is not certain which names are tables.
     """
-    change = row_change(text)
+    change = row_change(text, dialect)
     if change is None:
-        query = read_query(text)
+        query = read_query(text, dialect=dialect)
         return sorted(query.tables, key=lambda table: table.start), query.calls
     if not isinstance(change, Insert) or change.table.path is not None:
         return [], []
     tables, calls = [], []
     for part in (change.with_clause, change.query):
         if part is not None:
-            reader = read_query(text, place=(part.start, part.end), is_query=part is change.query)
+            reader = read_query(text, place=(part.start, part.end), is_query=part is change.query, dialect=dialect)
             tables += reader.tables
             calls += reader.calls
     return sorted(tables, key=lambda table: table.start), calls

@@ -96,11 +96,15 @@ class PortableExpr:
     @cached_property
     def facts(self) -> Facts | None:
         """What is known of the expression; None if it cannot be read."""
-        return None if self.tree is None else facts_of(self.tree, self.sql)
+        return None if self.tree is None else facts_of(self.tree, self._written)
 
     @property
     def sql(self) -> str:
         """The expression as it was given; a column as PySpark shows it."""
+        return with_path_alias(self._written, self.scope.name[-1]) if self.scope.name else self._written
+
+    @property
+    def _written(self) -> str:
         if isinstance(self.given, str):
             return self.given.strip()
         found = _SHOWN.fullmatch(str(self.given))
@@ -109,7 +113,7 @@ class PortableExpr:
     @property
     def shown(self) -> str:
         """The expression for users."""
-        return with_path_alias(self.sql, self.scope.name[-1]) if self.scope.name else self.sql
+        return self.sql
 
     @property
     def sql_type(self) -> str:
