@@ -171,8 +171,6 @@ def test_the_functions_in_sql(spark: SparkSession, table_path: str) -> None:
     assert [tuple(row) for row in spark.sql(query).collect()] == [(11,)]
     with pytest.raises(InvalidOptionError):
         spark.sql(f"SELECT * FROM table_changes_by_path('{table_path}')").collect()
-    with pytest.raises(UnsupportedFeatureError, match="not a literal"):
-        spark.sql(f"SELECT * FROM table_changes_by_path('{table_path}', 1 + 1)").collect()
 
 
 def test_the_feed_of_what_a_client_wrote(spark: SparkSession, table_path: str) -> None:

@@ -70,6 +70,7 @@ class WriteJob:
         observations: the names of the observations in the rows to return.
         open_files: the number of open files, one per partition value, after which a task sorts its remaining rows by partition;
             None if the session decides.
+        types: the types of the columns, those inside others included; None if they are not known.
     """
 
     root: str
@@ -78,6 +79,7 @@ class WriteJob:
     hadoop: Mapping[str, str] = field(repr=False)
     observations: Sequence[str] = ()
     open_files: int | None = None
+    types: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,13 +39,16 @@ class Pin:
         name: the setting, or the option of a relation.
         value: its value; None for the default of the running Spark.
         why: what goes wrong without it, for docs/settings.md.
+        types: the types of columns that it is about; none for all.
     """
 
     name: str
     value: str | None
     why: str
+    types: frozenset[str] = frozenset()
 
 
+_MICROSECONDS: Final = "INT96 has no statistics, milliseconds lose digits"
 _MISSING: Final = "a missing file is an error that names the file; its rows would be lost"
 _CORRUPT: Final = "a damaged file is an error that names the file; its rows would be lost"
 _OLD_DATES: Final = "dates before 1582 are read and written as they are"
@@ -58,7 +61,7 @@ _STATISTICS: Final = "the log's statistics come from the footers"
 
 PINS: Final[Mapping[Job, tuple[Pin, ...]]] = {
     Job.WRITE: (
-        Pin("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS", "INT96 has no statistics, milliseconds lose digits"),
+        Pin("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS", _MICROSECONDS, frozenset({"timestamp"})),
         Pin("spark.sql.parquet.fieldId.write.enabled", "true", "readers of column mapping `id` find columns by field ids"),
         Pin("spark.sql.parquet.writeLegacyFormat", "false", "decimals, arrays and maps have the layout that readers expect"),
         Pin("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED", _OLD_DATES),
@@ -154,9 +157,15 @@ SQL_PREFIX: Final = "spark.sql."
 """The prefix of the settings that a session for `Job.PLANNING` or `Job.LOG` resets."""
 
 
-def values(job: Job) -> dict[str, str]:
-    """Return the settings of a kind of job that have a value."""
-    return {pin.name: pin.value for pin in PINS[job] if pin.value is not None}
+def values(job: Job, types: Iterable[str] | None = None) -> dict[str, str]:
+    """Return the settings of a kind of job that have a value.
+
+    Args:
+        types: the types of all columns, those inside others included; None if they are not known.
+    """
+    given = None if types is None else frozenset(types)
+    needed = (pin for pin in PINS[job] if given is None or not pin.types or pin.types & given)
+    return {pin.name: pin.value for pin in needed if pin.value is not None}
 
 
 def defaults(job: Job) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 import bayou
 from bayou.spark.portable.client import effective_settings
-from bayou.spark.portable.settings import pinned
+from bayou.spark.portable.settings.pins import pinned
 
 
 @pytest.fixture

@@ -16,8 +16,11 @@ connect-session SessionError
 DELTA_OPERATION_NOT_ALLOWED/connect UnsupportedFeatureError
     {what} is not possible on a Spark Connect session, and nothing was changed.
     Next: Run it on a classic session.
+DELTA_OPERATION_NOT_ALLOWED/connect-insert UnsupportedFeatureError
+    FROM ... INSERT INTO a table by path is not possible on a Spark Connect session, and nothing was changed.
+    Next: Write INSERT INTO table SELECT ... FROM ..., one statement for each table.
 DELTA_OPERATION_NOT_ALLOWED/connect-text UnsupportedFeatureError
-    {statement} keeps the text of its query for the Spark Connect server, which cannot read delta.`{path}`.
+    {statement} keeps the text of its query for the Spark Connect server, which cannot read {relation}.
     Next: Make the DataFrame of the query with spark.sql, and call its createOrReplaceTempView.
 DELTA_OPERATION_NOT_ALLOWED/connect-script UnsupportedFeatureError
     {statement} is run by the Spark Connect server, which cannot read or write delta.`{path}`.

@@ -21,6 +21,10 @@ unsupported-in-merge-condition UnsupportedFeatureError
 DELTA_CANNOT_RESOLVE_COLUMN UnsupportedFeatureError
     Can't resolve column _metadata, because a row change cannot use the ids or files of rows.
     Next: Read the rows first, and select them by their columns.
+COLUMN_ALREADY_EXISTS SchemaMismatchError
+    The column {column} is listed twice, and an INSERT gives each column one value.
+    Next: Leave one of them out, with its value.
+    Parameters: columnName={column}
 UNRESOLVED_COLUMN.WITH_SUGGESTION SchemaMismatchError
     A column, variable, or function parameter with name {column} cannot be resolved, because the table has no such column.
     Next: Name one of the table's columns, such as {columns}.

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from bayou.errors import DeltaError, failed
 from bayou.protocol import properties
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import primitives
 from bayou.spark.backend import ENCRYPTION_FACTORY, SHREDS_VARIANTS, WriteJob
 from bayou.spark.data_files.partitioning import refused_value
 from bayou.spark.scan.footers import read_footers
@@ -89,17 +90,17 @@ def write_into(
         frame = _with_folder_names(backend, frame, target)
     uri = qualify(request.options.path).uri
     root = f"{uri}/{placement.folder}" if placement.folder else uri
-    job = WriteJob(root, partitions, options, hadoop, observations)
+    job = WriteJob(root, partitions, options, hadoop, observations, types=frozenset(primitives(target.schema)))
     read: Sequence[Sequence[str]] = ()
     if placement.tasks is not None:
         frame, read = backend.in_file_tasks(frame, placement.tasks)
     if placement.is_of_tasks:
         # All rows of a task belong to one partition, so that no sort is needed.
-        job = WriteJob(root, partitions, {**options, "maxRecordsPerFile": "0"}, hadoop, observations, _MORE_THAN_TWO_FILES)
+        job = replace(job, options={**options, "maxRecordsPerFile": "0"}, open_files=_MORE_THAN_TWO_FILES)
     if by is not None:
         # Do not sort the rows for this column alone.
         open_files = None if partitions else _MORE_THAN_TWO_FILES
-        job = WriteJob(root, (by, *partitions), options, hadoop, observations, open_files)
+        job = replace(job, partition_by=(by, *partitions), options=options, open_files=open_files)
     with _naming_failure(backend, target.log.table_uri, target.version):
         return replace(backend.write_files(frame, job), read_by_tasks=read)
 

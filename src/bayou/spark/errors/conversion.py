@@ -19,6 +19,7 @@ from bayou import errors
 from bayou.spark.errors.exceptions import PYSPARK_EXCEPTIONS
 from bayou.spark.errors.failed_calls import explained_call, py4j_error
 from bayou.spark.errors.parameters import parameters_of
+from bayou.spark.program_calls import program_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -162,12 +163,16 @@ def _unpickled(
 
 
 def raised_as_pyspark(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a public function of the Spark layer: convert its errors by `as_pyspark`, and explain calls that Spark lacks."""
+    """Decorate a public function of the Spark layer: convert its errors by `as_pyspark`, and explain calls that Spark lacks.
+
+    A call of it is a call of the program: see `program_calls`.
+    """
 
     @functools.wraps(function)
     def call(*arguments: P.args, **options: P.kwargs) -> R:
         try:
-            return function(*arguments, **options)
+            with program_call():
+                return function(*arguments, **options)
         except errors.DeltaError as error:
             if isinstance(error, PySparkException):
                 raise

@@ -40,6 +40,7 @@ from bayou.spark.read.change_scan import changes_now
 from bayou.spark.read.reader import check_has_columns
 from bayou.spark.read.request import TableRequest, resolve
 from bayou.spark.scan.pruning import choose
+from bayou.spark.sql.statements.context import Context
 from bayou.spark.types.types import incompatible
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class TableAnswers:
 
     def references(self, sql: proto.SQL) -> Sequence[Reference]:
         """Return the tables in a query."""
-        return references_in(sql, self.rows, self._spark)
+        return references_in(sql, self.rows, Context(self._application, self._spark))
 
     def command(self, command: proto.Command) -> CommandAnswer | None:
         """Run a command on a Delta table, or return None if it is for the server."""

@@ -8,6 +8,7 @@ import json
 import logging
 import threading
 import uuid
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary
@@ -23,14 +24,16 @@ from bayou.spark.backend import ENCRYPTION_FACTORY, JOB_FOLDER, WriteFailure, Wr
 from bayou.spark.pinned_settings import Job, for_writer, values
 from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
+from bayou.spark.portable.failed_reads import convert_failed_reads
 from bayou.spark.portable.files import files_in, footers_in, remove_empty
 from bayou.spark.portable.lookups import PortableLookups
 from bayou.spark.portable.pruning.generation import generation_expression
 from bayou.spark.portable.requests.frames import as_given
 from bayou.spark.portable.requests.installation import requests_of
+from bayou.spark.portable.scan.runs import ask_settings_once
 from bayou.spark.portable.scratch.folders import literal
 from bayou.spark.portable.scratch.reach import check_before_write
-from bayou.spark.portable.settings import SessionConf, pinned
+from bayou.spark.portable.settings.pins import SessionConf, pinned
 from bayou.spark.portable.stored_values import error_of_cast
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import parsed_text
@@ -64,8 +67,9 @@ class PortableBackend:
     failures: tuple[type[Exception], ...] = (PySparkException,)
     is_native = False
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: str, used: Any) -> None:
         self.spark_version = version
+        self._client = weakref.ref(used)
         self._persisted: dict[int, DataFrame] = {}
         self._lock = threading.Lock()
 
@@ -74,7 +78,10 @@ class PortableBackend:
         return next((line.strip() for line in str(error).split("\n") if line.strip()), "")
 
     def begin(self, missing: Callable[[str], DeltaError | None], unreadable: Callable[[str, str], DeltaError | None]) -> None:
-        """Do nothing: the errors of a server stay PySpark's."""
+        """Let the client's errors name data files of tables. Other errors of a server stay PySpark's."""
+        used = self._client()
+        if used is not None:
+            convert_failed_reads(used, missing, unreadable)
 
     def check_store(self, uri: str) -> None:
         """Do nothing: the client opens logs with its own stores."""
@@ -319,12 +326,13 @@ class PortableBackend:
         check_before_write(frame.sparkSession, job.root, job.hadoop)
         folder = f"{job.root}/{JOB_FOLDER}{uuid.uuid4().hex}"
         options = {**for_writer(job.options), **_WRITER_OPTIONS}
-        settings = {**values(Job.WRITE), **({} if job.open_files is None else {_OPEN_FILES: str(job.open_files)})}
+        settings = {**values(Job.WRITE, job.types), **({} if job.open_files is None else {_OPEN_FILES: str(job.open_files)})}
         try:
             with pinned(frame.sparkSession, settings):
                 frame.write.mode("append").options(**options).partitionBy(*job.partition_by).parquet(folder)
         except PySparkException as error:
             remove_empty(folder)
+            remove_empty(job.root, is_deep=False)  # of a table that the write was to create
             of_cast = error_of_cast(error)
             if of_cast is None:
                 raise
@@ -388,7 +396,8 @@ def backend_of(spark: SparkSession) -> PortableBackend:
     key = client.client_of(spark)
     with _making:
         if key not in _backends:
-            _backends[key] = PortableBackend(spark.version)
+            ask_settings_once(spark)
+            _backends[key] = PortableBackend(spark.version, key)
         return _backends[key]
 
 

@@ -52,6 +52,13 @@ def set_settings(spark: SparkSession, settings: Mapping[str, str]) -> None:
     client_of(spark).config(proto.ConfigRequest.Operation(set=proto.ConfigRequest.Set(pairs=pairs)))
 
 
+def unset_settings(spark: SparkSession, names: Sequence[str]) -> None:
+    """Give settings of a session Spark's defaults, in one request."""
+    from pyspark.sql.connect import proto  # noqa: PLC0415  (it needs grpc)
+
+    client_of(spark).config(proto.ConfigRequest.Operation(unset=proto.ConfigRequest.Unset(keys=names)))
+
+
 def plan_of(frame: DataFrame) -> Any:
     """Return the plan of a DataFrame, as the client keeps it until it sends a request."""
     return cast("Any", frame)._plan  # noqa: SLF001  (see above)

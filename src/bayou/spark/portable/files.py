@@ -43,10 +43,16 @@ def files_in(folder: str, storage_options: Mapping[str, str]) -> list[WrittenFil
     return sorted(found, key=lambda file: file.uri)
 
 
-def remove_empty(folder: str) -> None:
-    """Remove what a failed job left on a local disk: its folder and those in it, if they have no file."""
+def remove_empty(folder: str, *, is_deep: bool = True) -> None:
+    """Remove what a failed job left on a local disk: a folder if it has no file.
+
+    Args:
+        is_deep: whether folders in it that have no file are removed first.
+    """
     local = qualify(folder).local
-    for each, _, _ in os.walk(local or "", topdown=False):
+    if local is None:
+        return
+    for each in [walked[0] for walked in os.walk(local, topdown=False)] if is_deep else [local]:
         with contextlib.suppress(OSError):
             os.rmdir(each)  # noqa: PTH106  (os.walk gives strings)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.text.literals import Dialect, string_of
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import UnreadableTextError
@@ -31,6 +32,16 @@ def path_in(name: str) -> str | None:
     """Return the path in a table's name such as ``delta.`/a/path` ``; None for the name of a catalog."""
     parts = name_parts(name)
     return parts[1] if parts is not None and len(parts) == _TWO and parts[0].lower() == "delta" else None
+
+
+def path_alias(path: str) -> str:
+    """Return the alias that rows of a table by path get, if a statement has the table's name before its columns."""
+    return f"delta.{quoted_name(path)}"
+
+
+def with_path_alias(text: str, alias: str) -> str:
+    """Return an expression of such a statement for users: the table's name stands where the alias is."""
+    return text.replace(quoted_name(alias), alias) if alias.startswith("delta.`") else text
 
 
 def in_session_catalog(parts: tuple[str, ...] | None, settings: Mapping[str, str]) -> tuple[str, ...] | None:

@@ -6,13 +6,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bayou.errors import failed
-from bayou.spark.portable.change_functions import changes_of
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.commands.identifiers import Arguments
+from bayou.spark.portable.functions.changes import changes_of
+from bayou.spark.portable.functions.log_rows import described_in, log_rows, with_queries
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.pruning.blocks import TextConditions, blocks_in
 from bayou.spark.portable.requests.answers import Reference
 from bayou.spark.portable.requests.metadata import use_in_text
-from bayou.spark.portable.text.literals import Dialect, string_of
+from bayou.spark.portable.text.literals import Dialect, dialect_of, string_of
 from bayou.spark.portable.text.queries import AFTER_TABLES, read_query
 from bayou.spark.portable.text.row_changes import Insert, row_change
 from bayou.spark.portable.text.tokens import words
@@ -21,70 +23,79 @@ from bayou.spark.portable.text.tree import UnreadableTextError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.connect import proto
 
     from bayou.spark.portable.pruning.conditions import Conditions
     from bayou.spark.portable.requests.metadata import MetadataUse
     from bayou.spark.portable.text.queries import FunctionCall, TableReference, TimeTravel
+    from bayou.spark.sql.statements.context import Context
     from bayou.spark.text.words import Word
 
 _PATH: Final = "delta"
-_CHANGES: Final = "table_changes"
-_IDENTIFIER: Final = "identifier"
+_MENTIONED: Final = ("delta", "identifier", "table_changes", "table_history", "table_detail", "table_files", "describe", "desc")
+"""Words without which a query names no Delta table."""
 _LONGEST_BEGINNING: Final = len(("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "VIEW"))
 
 
 _Rows: TypeAlias = "Callable[[Mapping[str, str], Conditions | None, MetadataUse | None], DataFrame]"
 
 
-def references_in(sql: proto.SQL, rows: _Rows, spark: SparkSession) -> list[Reference]:
+def references_in(sql: proto.SQL, rows: _Rows, context: Context) -> list[Reference]:
     """Return the Delta tables that a query names by their paths.
 
     Args:
         sql: the message with the query and its arguments.
         rows: returns the rows that the options of a reader ask for. Files without a row that satisfies the conditions may be left
             out. The rows have a column `_metadata` if the query asks for what Spark's own does not know.
-        spark: the session that computes names and times.
+        context: the session that computes names and times.
 
     Raises:
         UnsupportedFeatureError: Spark would keep the text, as for a view.
     """
     text: str = sql.query
-    if not any(word in text.lower() for word in (_PATH, _CHANGES, _IDENTIFIER)):
+    if not any(word in text.lower() for word in _MENTIONED):
         return []
+    dialect = dialect_of(text, lambda: context.application.backend.settings(context.spark))
     try:
-        tables, calls, places = _named_in(text)
+        described = described_in(text)
+        tables, calls, places = _named_in(with_queries(text, described), dialect)
     except UnreadableTextError:
         return []
     found = words(text)
-    arguments = Arguments(sql, spark)
+    arguments = Arguments(sql, context.spark)
     kept = _keeps_text(found)
-    blocks = blocks_in(text, found, places) if tables else {}
+    blocks = blocks_in(text, found, places) if tables and not described else {}
     use = use_in_text(found)
     references = []
+    for each in described:
+        _refuse_kept(kept, text[each.start : each.end])
+        references.append(Reference(each.start, each.end, each.statement.run(context), is_query=True))
     for call in calls:
-        options = changes_of(call)
-        if options is not None:
+        options = changes_of(call, arguments)
+        frame = log_rows(call, arguments, context) if options is None else rows(options, None, None)
+        if frame is not None:
+            _refuse_kept(kept, text[call.start : call.end])
             alias = None if _has_alias(found, call.end) else call.name
-            references.append(Reference(call.start, call.end, rows(options, None, None), alias))
+            references.append(Reference(call.start, call.end, frame, alias, arguments.numbers_in(call.start, call.end)))
     for table in tables:
         path = _path_of(table, arguments)
         if path is None:
             continue
-        if kept:
-            raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-text", statement=kept, path=path, features=("Spark Connect",))
+        _refuse_kept(kept, f"delta.{quoted_name(path)}")
         options = {"path": path, **_travel(table.travel, arguments)}
         has_alias = _has_alias(found, table.end) or _is_bare(found, table)
-        alias = None if has_alias else path.rstrip("/").rpartition("/")[2] or "table"
+        alias = None if has_alias else path
+        names = () if has_alias or table.computed is not None else _qualifiers(found, path)
         placed = blocks.get(table.start)
         conditions = None if placed is None else TextConditions(placed, placed.alias or alias, arguments.filled)
         frame = rows(options, conditions, use)
-        references.append(Reference(table.start, table.end, frame, alias, arguments.numbers_in(table.start, table.end)))
+        numbers = arguments.numbers_in(table.start, table.end)
+        references.append(Reference(table.start, table.end, frame, alias, numbers, qualifiers=names))
     return references
 
 
-def _named_in(text: str) -> tuple[list[TableReference], list[FunctionCall], list[int]]:
+def _named_in(text: str, dialect: Dialect | None) -> tuple[list[TableReference], list[FunctionCall], list[int]]:
     """Return the tables and the functions in place of tables that a statement reads, and where the FROM of its blocks begin.
 
     Statements that change rows of Delta tables are not for the server.
@@ -92,20 +103,42 @@ def _named_in(text: str) -> tuple[list[TableReference], list[FunctionCall], list
     Raises:
         UnreadableTextError: it is not certain which names are tables.
     """
-    change = row_change(text)
+    change = row_change(text, dialect)
     if change is None:
-        query = read_query(text)
+        query = read_query(text, dialect=dialect)
         return sorted(query.tables, key=lambda table: table.start), query.calls, query.blocks
     if not isinstance(change, Insert) or change.table.path is not None:
         return [], [], []
     tables, calls, blocks = [], [], []
     for part in (change.with_clause, change.query):
         if part is not None:
-            reader = read_query(text, place=(part.start, part.end), is_query=part is change.query)
+            reader = read_query(text, place=(part.start, part.end), is_query=part is change.query, dialect=dialect)
             tables += reader.tables
             calls += reader.calls
             blocks += reader.blocks
     return sorted(tables, key=lambda table: table.start), calls, blocks
+
+
+def _refuse_kept(statement: str, named: str) -> None:
+    """Raise UnsupportedFeatureError if Spark would keep the text of the statement."""
+    if statement:
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-text", statement=statement, relation=named, features=("Spark Connect",))
+
+
+def _qualifiers(found: Sequence[Word], path: str) -> tuple[tuple[int, int], ...]:
+    """Return where a text has the name of a table before the name of a column, such as ``delta.`/a/path`.id``."""
+    places = []
+    name = (_PATH, ".", quoted_name(path), ".")
+    for number in range(len(found) - len(name)):
+        if tuple(word.text if word.text.startswith("`") else word.text.lower() for word in found[number : number + 4]) != name:
+            continue
+        start = number
+        if number > 1 and found[number - 1].text == ".":
+            start = number - 2
+            if found[start].text.lower() != "spark_catalog":
+                continue
+        places.append((found[start].start, found[number + 2].end))
+    return tuple(places)
 
 
 def _path_of(table: TableReference, arguments: Arguments) -> str | None:

@@ -62,6 +62,8 @@ def as_chars_of(backend: Backend, frame: DataFrame, schema: StructType) -> DataF
 
 def declared_as_chars(frame: DataFrame, schema: StructType) -> DataFrame:
     """Mark the char columns of a table's rows, so that Spark pads the strings that they are compared with."""
+    if not declared_chars((field, field.name) for field in schema.fields):
+        return frame  # without asking for its columns, which is a request on Spark Connect
     backend = backend_of(frame.sparkSession)
     names = {name.lower(): name for name in backend.names_of(frame)}
     declared = declared_chars((field, names[field.name.lower()]) for field in schema.fields if field.name.lower() in names)

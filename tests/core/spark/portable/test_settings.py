@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bayou.spark.portable.settings import pinned
+from bayou.spark.portable.settings.pins import pinned
 
 WANTED = {"a": "1", "b": "1", "c": "1"}
 
@@ -18,26 +18,20 @@ class Server:
     def __init__(self):
         self.values = {"a": "0", "c": "2"}
         self.refuses = set()
+        self._stub = None
 
     @property
     def getAll(self):  # noqa: N802  (PySpark's name)
         return dict(self.values)
 
-    def set(self, name, value):
-        self._check(name)
-        self.values[name] = value
-
-    def unset(self, name):
-        self._check(name)
-        self.values.pop(name, None)
-
-    def _check(self, name):
-        if name in self.refuses:
-            raise ConnectionError(name)
-
     def config(self, operation):
         if operation.HasField("get_option"):
             return SimpleNamespace(pairs=[(key, self.values.get(key, "0")) for key in operation.get_option.keys])
+        for name in [*operation.unset.keys, *(pair.key for pair in operation.set.pairs)]:
+            if name in self.refuses:
+                raise ConnectionError(name)
+        for name in operation.unset.keys:
+            self.values.pop(name, None)
         self.values |= {pair.key: pair.value for pair in operation.set.pairs}
         return SimpleNamespace(pairs=[])
 

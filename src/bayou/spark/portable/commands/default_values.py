@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bayou.spark.portable.text.tokens import words
 
@@ -13,8 +13,15 @@ if TYPE_CHECKING:
     from bayou.spark.text.words import Word
 
 
+_ROWS: Final = ("SELECT", "*", "FROM", "VALUES")
+_ENDS: Final = ("FROM", "WHERE", "ORDER", "SORT", "LIMIT", "OFFSET")
+"""Words that may follow the list of a SELECT."""
+
+
 def with_defaults(query: str, value_of: Callable[[int], str]) -> str:
-    """Return a query with values in place of DEFAULT in the rows of VALUES, or in the list of a SELECT without FROM or before it.
+    """Return a query with values in place of DEFAULT in the rows of VALUES, or in the list of a SELECT.
+
+    Rows of `SELECT * FROM VALUES` count as well, and the query may be in parentheses.
 
     Args:
         query: the SQL of the query.
@@ -29,12 +36,15 @@ def with_defaults(query: str, value_of: Callable[[int], str]) -> str:
 
 def _defaults(found: list[Word]) -> Iterator[tuple[Word, int]]:
     """Yield each DEFAULT that is a whole value, with the position of its column."""
-    kind = found[0].text.upper() if found else ""
-    if kind not in {"VALUES", "SELECT"}:
+    start = next((number for number, word in enumerate(found) if word.text != "("), len(found))
+    said = [word.text.upper() for word in found[start : start + len(_ROWS)]]
+    if said == list(_ROWS):
+        start += len(_ROWS) - 1
+    elif said[:1] not in (["VALUES"], ["SELECT"]):
         return
-    of_values = int(kind == "VALUES")  # so deep are the commas between values
+    of_values = int(found[start].text.upper() == "VALUES")  # so deep are the commas between values
     depth = column = 0
-    for number, word in enumerate(found):
+    for number, word in enumerate(found[start:], start):
         text = word.text.upper()
         if text == "(":
             depth += 1
@@ -43,7 +53,7 @@ def _defaults(found: list[Word]) -> Iterator[tuple[Word, int]]:
             depth -= 1
         elif text == ",":
             column = column + 1 if depth == of_values else 0 if not depth else column
-        elif not of_values and not depth and text in {"*", "FROM"}:
+        elif depth < 0 or (not of_values and not depth and text in {"*", *_ENDS}):
             return
         elif text == "DEFAULT" and depth <= of_values and _is_value(found[number - 1 : number + 2]):
             yield word, column
@@ -52,5 +62,5 @@ def _defaults(found: list[Word]) -> Iterator[tuple[Word, int]]:
 def _is_value(around: list[Word]) -> bool:
     before, _, *after = around
     return before.text.upper() in {"(", ",", "VALUES", "SELECT"} and (
-        not after or after[0].text.upper() in {")", ",", "FROM", "AS"}
+        not after or after[0].text.upper() in {")", ",", "AS", *_ENDS}
     )

@@ -10,6 +10,7 @@ from pyspark.sql.connect import proto
 
 from bayou.errors import failed
 from bayou.spark.data_files.request import Statement, WriteContext, WriteOptions, WriteRequest
+from bayou.spark.portable.catalog import refusal
 from bayou.spark.portable.commands.inserts import overwrites_dynamically
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.requests.answers import CommandAnswer
@@ -62,10 +63,14 @@ def write_of(application: Application, spark: SparkSession, command: proto.Write
         write(application, rows, _request(command, {**options, "path": path}, mode))
         return _DONE
     path = path_in(command.table.table_name)
+    is_insert = command.table.save_method == _WRITE.SaveTable.TABLE_SAVE_METHOD_INSERT_INTO
     if path is None:
+        if command.source.lower() == _DELTA and not is_insert:
+            raise refusal(application.backend.catalog(spark).name(command.table.table_name))
+        if is_insert and command.source.lower() == _DELTA:
+            command.ClearField("source")  # the table decides, and the server knows no `delta`
         return None
     _refuse_buckets(command)
-    is_insert = command.table.save_method == _WRITE.SaveTable.TABLE_SAVE_METHOD_INSERT_INTO
     if is_insert and not is_table(path):
         raise failed("TABLE_OR_VIEW_NOT_FOUND", table=command.table.table_name)
     if is_insert or (mode == "append" and is_table(path)):
@@ -83,6 +88,8 @@ def write_to(application: Application, spark: SparkSession, command: proto.Write
     """Run a method of `df.writeTo`; None if it does not write a Delta table by its path."""
     path = path_in(command.table_name)
     if path is None:
+        if command.provider.lower() == _DELTA and command.mode in _CREATES:
+            raise refusal(application.backend.catalog(spark).name(command.table_name))
         return None
     if command.mode in _INSERTS and not is_table(path):
         raise failed("TABLE_OR_VIEW_NOT_FOUND", table=command.table_name)

@@ -12,6 +12,7 @@ from bayou.spark.portable.commands.arguments import literals_of
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.text.literals import Dialect, string_of
 from bayou.spark.portable.text.tokens import words
+from bayou.spark.sql.functions.arguments import Argument
 from bayou.spark.sql.statements.parameters import FilledText, Parameter, parameters_in
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 _IDENTIFIER: Final = "IDENTIFIER"
 _NAME: Final = "name"
+_EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (of times without a zone)
+_TYPES: Final = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
+"""Spark's names of types in SQL whose classes have other names."""
 
 
 class Arguments:
@@ -68,6 +72,24 @@ class Arguments:
             return None
         time = dt.datetime.fromtimestamp(0, dt.timezone.utc) + dt.timedelta(microseconds=int(micros))
         return time.isoformat(sep=" ").replace("+00:00", "Z")
+
+    def value(self, expression: str) -> Argument:
+        """Return the value of an argument of a function. An expression that has none without a table is no constant."""
+        try:
+            row = self._spark.sql(f"SELECT ({expression}) AS v").selectExpr("typeof(v)", "CAST(v AS STRING)", "v").first()
+        except PySparkException:
+            row = None
+        if row is None:
+            return Argument("?", expression)
+        kind, text, value = row
+        kind = _TYPES.get(kind, kind)
+        if kind == "date":
+            text = str((value - _EPOCH.date()).days) if value is not None else None
+        elif kind == "timestamp_ntz":
+            text = str((value - _EPOCH) // dt.timedelta(microseconds=1)) if value is not None else None
+        elif kind == "timestamp":
+            text = self._computed(f"CAST(unix_micros({expression}) AS STRING)")
+        return Argument("void", "NULL") if text is None else Argument(kind, text)
 
     def _computed(self, expression: str) -> Any:
         """Return the value of an expression; None if it has none. The server reports errors when it gets the statement."""

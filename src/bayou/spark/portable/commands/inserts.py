@@ -115,7 +115,12 @@ def _named(rows: DataFrame, columns: tuple[str, ...], table: str) -> DataFrame:
 
 
 def _refuse_unknown(columns: tuple[str, ...], snapshot: Snapshot) -> None:
-    """Raise SchemaMismatchError if an INSERT lists a column that the table does not have. It cannot add one."""
+    """Raise SchemaMismatchError if an INSERT lists a column twice, or one that the table does not have. It cannot add one."""
+    known_names = set()
+    for name in columns:
+        if name.lower() in known_names:
+            raise failed("COLUMN_ALREADY_EXISTS", at=snapshot, column=quoted_name(name.lower()))
+        known_names.add(name.lower())
     for name in columns:
         if snapshot.schema.fields and snapshot.schema.field(name) is None:
             known = ", ".join(map(quoted_name, snapshot.schema.names))

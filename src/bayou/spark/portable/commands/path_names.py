@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.connect import proto
 
 from bayou.protocol.types.sql_text import column_sql
+from bayou.spark.portable.names import path_alias
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.literals import Dialect
 from bayou.spark.portable.text.protobufs import attribute_parts
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from google.protobuf.message import Message
-
-_ALIAS = "__bayou_target"
 
 
 @dataclass
@@ -38,7 +37,7 @@ class PathNames:
     @property
     def alias(self) -> tuple[str, ...]:
         """The alias of the rows; empty if no expression needs one."""
-        return (_ALIAS,) if self.used else ()
+        return (path_alias(self.path),) if self.used else ()
 
     def sql(self, text: str) -> str:
         """Return an expression in SQL with the alias in the place of the path."""
@@ -56,7 +55,7 @@ class PathNames:
         if not self._is_ours(parts):
             return parts
         self.used = True
-        return (_ALIAS, *parts[2:])
+        return (path_alias(self.path), *parts[2:])
 
     def expression(self, given: proto.Expression) -> proto.Expression:
         """Return an expression of a request with the alias in the place of the path."""

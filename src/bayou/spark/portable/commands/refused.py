@@ -44,6 +44,21 @@ def refuse_on_server(text: str) -> None:
         raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-script", statement=what, path=path, features=("Spark Connect",))
 
 
+def refuse_inserts_after_from(text: str) -> None:
+    """Raise UnsupportedFeatureError for `FROM ... INSERT INTO ...` with a table by path, which has one query for several tables."""
+    if _PATH.search(text) is None:
+        return
+    found = words(text)
+    said = [word.text.upper() for word in found]
+    if said[:1] not in (["FROM"], ["WITH"]):
+        return
+    for number, word in enumerate(said[1:], 1):
+        if word == "INSERT" and said[number + 1 : number + 2] in (["INTO"], ["OVERWRITE"]):
+            start = number + 2 + (said[number + 2 : number + 3] == ["TABLE"])
+            if said[start : start + 2] == ["DELTA", "."]:
+                raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-insert", features=("Spark Connect",))
+
+
 def refuse_unread(text: str, explained: Callable[[str], DataFrame]) -> None:
     """Raise UnsupportedFeatureError for a valid statement about a table by path that bayou could not read.
 

@@ -12,18 +12,21 @@ from bayou.spark.portable.commands.arguments import filled
 from bayou.spark.portable.commands.explained import explained
 from bayou.spark.portable.commands.identifiers import with_names
 from bayou.spark.portable.commands.inserts import insert_of
-from bayou.spark.portable.commands.refused import refuse_on_server, refuse_unread
+from bayou.spark.portable.commands.refused import refuse_inserts_after_from, refuse_on_server, refuse_unread
 from bayou.spark.portable.commands.row_changes import changed_rows
 from bayou.spark.portable.commands.statements import statement_of
 from bayou.spark.portable.commands.tables.statements import run_table_statement
 from bayou.spark.portable.commands.tables.views import create_view
 from bayou.spark.portable.requests.frames import frame_of
-from bayou.spark.portable.text.row_changes import Insert, Merge, row_change
+from bayou.spark.portable.text.literals import dialect_of
+from bayou.spark.portable.text.row_changes import Insert, Merge, RowChange, row_change
 from bayou.spark.portable.text.tables.creations import Create
 from bayou.spark.portable.text.tables.statements import table_statement
 from bayou.spark.portable.text.tables.views import temporary_view
+from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import UnreadableTextError
 from bayou.spark.read.request import is_table
+from bayou.spark.sql.statements.parameters import parameters_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect import proto
 
     from bayou.spark.portable.requests.answers import CommandAnswer
+    from bayou.spark.portable.text.queries import Part
     from bayou.spark.session.application import Application
 
 
@@ -56,25 +60,37 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
     def query(text: str) -> DataFrame:
         return frame_of(spark, _with_text(command, text))
 
-    view = temporary_view(sql.query) if "delta" in sql.query.lower() else None
+    dialect = dialect_of(sql.query, lambda: application.backend.settings(spark))
+    view = temporary_view(sql.query, dialect) if "delta" in sql.query.lower() else None
     if view is not None and view.reads_delta:
         return create_view(spark, view, query)
     try:
-        change = row_change(sql.query)
+        change = row_change(sql.query, dialect)
     except UnreadableTextError:
         change = None
-    path = None if change is None else change.table.path
     if change is None:
+        refuse_inserts_after_from(sql.query)
         return _of_table(application, spark, command)
-    if path is None:
-        return None
+    return None if change.table.path is None else _of_rows(application, spark, command, change, change.table.path)
+
+
+def _of_rows(
+    application: Application, spark: SparkSession, command: proto.Relation, change: RowChange, path: str
+) -> CommandAnswer | None:
+    """Run a statement that changes rows of the table at a path."""
+
+    def query(text: str) -> DataFrame:
+        return frame_of(spark, _with_text(command, text))
+
     if isinstance(change, Insert):
         if not is_table(path):
             raise failed("TABLE_OR_VIEW_NOT_FOUND", table=column_sql(change.table.parts))
+        if _has_parameters(change.replace_where) or _has_parameters(change.replace_on):
+            return run_sql(application, spark, _with_literals(command))
         return insert_of(application, spark, change, path, query if change.by_name else lambda text: _with_names(query(text)))
     # The source of a MERGE is read by `query`, which has the DataFrames.
     with contextlib.nullcontext() if isinstance(change, Merge) else _given_frames(spark, command):
-        return changed_rows(application, spark, filled(sql, is_typed=True), path, query)
+        return changed_rows(application, spark, filled(_sql_of(command), is_typed=True), path, query)
 
 
 @contextlib.contextmanager
@@ -108,9 +124,7 @@ def _of_table(application: Application, spark: SparkSession, command: proto.Rela
     try:
         # The server gets the arguments of a query. Those in other places become literals.
         if not _has_query(sql.query):
-            plain = _with_text(command, filled(sql))
-            for field in ("args", "pos_args", "named_arguments", "pos_arguments"):
-                _sql_of(plain).ClearField(field)
+            plain = _with_literals(command, is_typed=False)
     except SqlSyntaxError:
         return None
 
@@ -123,6 +137,18 @@ def _of_table(application: Application, spark: SparkSession, command: proto.Rela
     except UnreadableTextError:
         refuse_unread(text, query)
         return None
+
+
+def _has_parameters(part: Part | None) -> bool:
+    return part is not None and bool(parameters_in(words(part.text)))
+
+
+def _with_literals(command: proto.Relation, *, is_typed: bool = True) -> proto.Relation:
+    """Return a statement with literals in place of all its parameters."""
+    changed = _with_text(command, filled(_sql_of(command), is_typed=is_typed))
+    for field in ("args", "pos_args", "named_arguments", "pos_arguments"):
+        _sql_of(changed).ClearField(field)
+    return changed
 
 
 def _has_query(text: str) -> bool:

@@ -14,6 +14,7 @@ from bayou.plan.predicates.predicate import Unknown
 from bayou.protocol.columns.expression_functions import GENERATED_COLUMN_FUNCTIONS
 from bayou.protocol.types.schema import VOID_TYPES
 from bayou.spark.portable.client import message_of
+from bayou.spark.portable.names import with_path_alias
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import conjuncts, facts_of
 from bayou.spark.portable.text.filters import Table, predicate_of
@@ -96,11 +97,15 @@ class PortableExpr:
     @cached_property
     def facts(self) -> Facts | None:
         """What is known of the expression; None if it cannot be read."""
-        return None if self.tree is None else facts_of(self.tree, self.sql)
+        return None if self.tree is None else facts_of(self.tree, self._written)
 
     @property
     def sql(self) -> str:
         """The expression as it was given; a column as PySpark shows it."""
+        return with_path_alias(self._written, self.scope.name[-1]) if self.scope.name else self._written
+
+    @property
+    def _written(self) -> str:
         if isinstance(self.given, str):
             return self.given.strip()
         found = _SHOWN.fullmatch(str(self.given))

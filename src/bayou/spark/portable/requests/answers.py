@@ -87,6 +87,8 @@ class Reference:
         alias: the name that the rest of the text has for its columns. None if an alias follows the reference, or where the grammar
             has no place for one (`TABLE t`).
         arguments: the numbers of the positional arguments in the reference, counted from 0 in the whole text.
+        is_query: whether the reference stands for a whole query in parentheses.
+        qualifiers: where the text has the table's name before the name of a column; the alias stands there then.
     """
 
     start: int
@@ -94,6 +96,8 @@ class Reference:
     frame: DataFrame
     alias: str | None = None
     arguments: tuple[int, ...] = ()
+    is_query: bool = False
+    qualifiers: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

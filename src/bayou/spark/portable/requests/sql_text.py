@@ -92,14 +92,21 @@ def replaced_text(text: str, references: Sequence[Reference], name_of: Callable[
     Args:
         name_of: returns the name for the rows of a reference.
     """
+    replacements: dict[tuple[int, int], str] = {}
+    for reference in references:
+        name = name_of(reference.frame)
+        if reference.is_query:
+            named = f"SELECT * FROM {name}"  # noqa: S608  (a name of this client)
+        else:
+            # TABLESAMPLE stands before an alias, but may follow parentheses.
+            named = name if reference.alias is None else f"({name} AS {_quoted(reference.alias)})"
+        replacements[reference.start, reference.end] = named
+        replacements |= {place: _quoted(reference.alias or name) for place in reference.qualifiers}
     pieces = []
     done = 0
-    for reference in sorted(references, key=lambda each: each.start):
-        name = name_of(reference.frame)
-        # TABLESAMPLE stands before an alias, but may follow parentheses.
-        named = name if reference.alias is None else f"({name} AS {_quoted(reference.alias)})"
-        pieces += [text[done : reference.start], named]
-        done = reference.end
+    for (start, end), new in sorted(replacements.items()):
+        pieces += [text[done:start], new]
+        done = end
     return "".join([*pieces, text[done:]])
 
 

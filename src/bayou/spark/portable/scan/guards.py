@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import failed
@@ -19,10 +18,11 @@ from bayou.spark.backend import is_of_connect
 from bayou.spark.errors.conversion import as_pyspark
 from bayou.spark.pinned_settings import Job, values
 from bayou.spark.portable.requests.messages import replace_relations
+from bayou.spark.portable.requests.views.followed import created_view
 from bayou.spark.portable.scan.carrier import carrier_in
 from bayou.spark.portable.scan.runs import watch
 from bayou.spark.portable.scratch.scratch import SETTING
-from bayou.spark.portable.settings import pinned
+from bayou.spark.portable.settings.pins import pinned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,6 @@ BY_IDS: Final = "bayoucolumnsbyids"
 """The reader's option that says so. Spark itself ignores it."""
 REWRITES: Final = "bayourewrites"
 """The reader's option of rows that are rewritten, or that a check depends on. The settings of `Job.REWRITE` are set for them."""
-_CREATES_VIEW: Final = re.compile(r"\bview\b", re.IGNORECASE)
 
 
 def guard_lists(spark: SparkSession) -> None:
@@ -113,10 +112,9 @@ class _Settings:
     def __init__(self, spark: SparkSession, option: str, settings: Mapping[str, str]) -> None:
         self._spark, self._option, self._settings = spark, option, settings
         self._views: set[str] = set()
-        self._is_everywhere = False
 
     def begin(self, plan: proto.Plan) -> _Pinned | None:
-        is_needed, texts = self._is_everywhere, list[str]()
+        is_needed, texts = False, list[str]()
 
         def note(relation: proto.Relation) -> bool:
             nonlocal is_needed
@@ -133,15 +131,16 @@ class _Settings:
         if not is_needed:
             return None
         if command is not None:
-            self._note_view(command, shown)
+            self._note_view(command, texts)
         return _Pinned(self._spark, self._settings)
 
-    def _note_view(self, command: proto.Command, shown: str) -> None:
+    def _note_view(self, command: proto.Command, texts: list[str]) -> None:
         kind = command.WhichOneof("command_type")
         if kind == "create_dataframe_view":
             self._views.add(command.create_dataframe_view.name.rpartition(".")[2].strip("`").lower())
-        elif kind == "sql_command" and _CREATES_VIEW.search(shown):
-            self._is_everywhere = True  # the view's name would have to be read from the text
+        elif kind == "sql_command":
+            names = map(created_view, texts)
+            self._views |= {name for name in names if name is not None}
 
 
 class _Pinned:

@@ -7,6 +7,7 @@ This is below everything that rewrites requests, so that it sees all requests as
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from bayou.spark.backend import is_of_connect
 from bayou.spark.portable.client import client_of
 from bayou.spark.portable.requests.compression import opened_plan
+from bayou.spark.portable.settings.known import settings_of_client
+from bayou.spark.session.session_transaction import LAST_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,9 +24,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.connect import proto
 
+    from bayou.spark.portable.settings.known import Settings
+
 _MOST: Final = 1_000
 """So many operations are remembered. Those of which no end is seen, such as of a stream that nobody reads, do not pile up."""
 _CASE: Final = "spark.sql.casesensitive"
+_READS_SETTINGS: Final = re.compile(rf"^\s*set\b|{re.escape(LAST_VERSION)}", re.IGNORECASE)
+"""A statement that may read a setting which the server has not got yet."""
 _making: Final = threading.Lock()
 
 
@@ -77,12 +84,14 @@ class Runs:
         inner: the client's own stub.
         watchers: what watches the operations, by a name.
         case_changes: how often the client changed whether names depend on case, or may have done so.
+        settings: what is known about the session's settings.
     """
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, settings: Settings) -> None:
         self.inner = inner
         self.watchers: dict[str, Watcher] = {}
         self.case_changes = 0
+        self.settings = settings
         self._lock = threading.Lock()
         self._open: OrderedDict[str, _Run] = OrderedDict()
 
@@ -91,7 +100,7 @@ class Runs:
 
     def ExecutePlan(self, request: proto.ExecutePlanRequest, **options: Any) -> Iterable[proto.ExecutePlanResponse]:
         """Run a query or a command. A second try of the same operation is watched once."""
-        run = self._open.get(request.operation_id) or self._begun(request)
+        run = self._open.get(request.operation_id) or self._begun(request, options)
         responses: Iterable[proto.ExecutePlanResponse] = self.inner.ExecutePlan(request, **options)
         return responses if run is None else self._watched(responses, run, request.operation_id)
 
@@ -109,14 +118,14 @@ class Runs:
         return response
 
     def Config(self, request: proto.ConfigRequest, **options: Any) -> proto.ConfigResponse:
-        """Read or change settings of the session."""
-        response: proto.ConfigResponse = self.inner.Config(request, **options)
+        """Read or change settings of the session. Within a call of the program they are read once."""
+        response = self.settings.answer(request, lambda each: self.inner.Config(each, **options))
         operation = request.operation
         changed = [pair.key for pair in operation.set.pairs] + list(operation.unset.keys)
         self.case_changes += any(name.lower() == _CASE for name in changed)
         return response
 
-    def _begun(self, request: proto.ExecutePlanRequest) -> _Run | None:
+    def _begun(self, request: proto.ExecutePlanRequest, options: dict[str, Any]) -> _Run | None:
         plan = opened_plan(request.plan)
         if plan is None:
             return None
@@ -124,6 +133,8 @@ class Runs:
             statement = plan.command.sql_command
             texts = (statement.sql, statement.input.sql.query, statement.input.with_relations.root.sql.query)
             self.case_changes += any(_CASE in text.lower() for text in texts)
+            if any(_READS_SETTINGS.search(text) for text in texts):
+                self._send_late_settings(request, options)
         watches: list[Watch] = []
         try:
             for watcher in list(self.watchers.values()):
@@ -145,6 +156,13 @@ class Runs:
             if forgotten is not None:
                 forgotten.close()
         return run
+
+    def _send_late_settings(self, request: proto.ExecutePlanRequest, options: dict[str, Any]) -> None:
+        from pyspark.sql.connect import proto  # noqa: PLC0415  (it needs grpc)
+
+        about = proto.ConfigRequest(session_id=request.session_id, client_type=request.client_type)
+        about.user_context.CopyFrom(request.user_context)
+        self.settings.send_late(about, lambda each: self.inner.Config(each, metadata=options.get("metadata")))
 
     def _watched(
         self, responses: Iterable[proto.ExecutePlanResponse], run: _Run, operation: str
@@ -190,6 +208,11 @@ def case_changes(spark: SparkSession) -> int:
     return _runs_of(client_of(spark)).case_changes
 
 
+def ask_settings_once(spark: SparkSession) -> None:
+    """Let each call of the program ask for the settings of a session of Spark Connect once, from now on."""
+    _runs_of(client_of(spark))
+
+
 def _runs_of(client: Any) -> Runs:
     with _making:
         stub = client._stub
@@ -198,7 +221,7 @@ def _runs_of(client: Any) -> Runs:
         inner = getattr(stub, "inner", None)  # of a stub that rewrites requests
         if isinstance(inner, Runs):
             return inner
-        runs = Runs(stub if inner is None else inner)
+        runs = Runs(stub if inner is None else inner, settings_of_client(client))
         if inner is None:
             client._stub = runs
         else:

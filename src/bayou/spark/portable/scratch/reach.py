@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
 
 _CONTENT: Final = "the server read something else"
+_SECONDS: Final = 60.0
+"""So long it is believed that a folder is not shared. Every scan asks, and a disk may be mounted meanwhile."""
 _lock: Final = threading.Lock()
-_known: Final[WeakKeyDictionary[SparkSession, dict[str, Reach]]] = WeakKeyDictionary()
+_known: Final[WeakKeyDictionary[SparkSession, dict[str, tuple[Reach, float]]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +52,20 @@ class Reach:
 
 
 def reach_of(spark: SparkSession, folder: Scratch) -> Reach:
-    """Return who reaches a folder. The first call of a session for a folder writes a file and runs a query."""
+    """Return who reaches a folder.
+
+    The first call of a session for a folder writes a file and runs a query. If client and server do not share the folder, a call a
+    minute later does so again.
+    """
     with _lock:
         known = _known.setdefault(spark, {})
-        found = known.get(folder.uri)
-    if found is None:  # outside the lock, because a store that does not answer would block the other sessions
-        found = _tried(spark, folder)
+        found, since = known.get(folder.uri, (None, 0.0))
+    if found is None or not (found.is_shared or time.monotonic() - since < _SECONDS):
+        found = _tried(spark, folder)  # outside the lock, because a store that does not answer would block the other sessions
         with _lock:
-            found = known.setdefault(folder.uri, found)
+            other = known.get(folder.uri)
+            if other is None or not other[0].is_shared:  # what another thread found out meanwhile
+                known[folder.uri] = found, time.monotonic()
     return found
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from bayou.spark.portable.text.tree import Literal, UnreadableTextError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from bayou.spark.portable.text.tree import Value
     from bayou.spark.text.words import Word
@@ -67,6 +67,15 @@ class Dialect:
             doubled_quotes=not is_on("legacy.consecutiveStringLiterals.enabled"),
             decimal_exponents=is_on("legacy.exponentLiteralAsDecimal.enabled"),
         )
+
+
+def dialect_of(text: str, settings: Callable[[], Mapping[str, str]]) -> Dialect | None:
+    """Return the dialect of a text whose meaning may depend on it; None for other texts.
+
+    Args:
+        settings: returns the session's settings, which may be a request.
+    """
+    return Dialect.of(settings()) if '"' in text else None
 
 
 def name_of(word: Word) -> str:

@@ -310,9 +310,15 @@ class QueryReader(ExpressionReader):
         return found
 
     def _travel(self, known: frozenset[str]) -> TimeTravel | None:
-        if self.said() in ("@V", "@"):
-            self.fail("a version after @ without quotes")
         at = self.at
+        if self.take("@V"):
+            start = self.position
+            if not self.said().isdecimal():
+                self.fail()
+            self.next_word()
+            return TimeTravel("version", self.part_of(start))
+        if self.next_is("@"):
+            self.fail("a time after @ without quotes")
         self.take("FOR")
         kind = self.take_one("SYSTEM_VERSION", "VERSION", "SYSTEM_TIME", "TIMESTAMP")
         if kind is None or not self.take("AS", "OF"):

@@ -10,6 +10,7 @@ QUERIES = {
     "select * from a join b on a.x = b.x left outer join c using (x) cross join d, e": ["a", "b", "c", "d", "e"],
     "select * from (a join (b join c)) x natural full join ((select * from d) y join e)": ["a", "b", "c", "d", "e"],
     "select * from delta.`/a/b`, Delta.`s3://x/y@v12`": ["delta./a/b", "Delta.s3://x/y@v12"],
+    "select * from t@v1 x join delta.`/a`@v12 using (id)": ["t", "delta./a"],
     "with a as (select * from a), b as (select * from a, t) select * from a join b join c": ["a", "t", "c"],
     "with recursive r(n) as (select 1 union all select n + 1 from r join t) table r": ["t"],
     "with a(x) as (select * from t) select (select max(y) from A), b.x from b where exists (from c select 1)": ["t", "b", "c"],

@@ -47,7 +47,8 @@ def test_a_part_of_a_text_is_searched_with_names_from_outside():
     [
         *("insert into t select 1", "from t insert into u select *", "select * from stream t", "select * from (", "select * from"),
         *(
-            "select * from t@v1",
+            "select * from t@v",
+            "select * from t@20260101000000000",
             "select 1; select 2",
             "with t as select 1 select 2",
             "select * from t changes from version 1",

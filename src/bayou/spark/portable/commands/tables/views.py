@@ -16,7 +16,7 @@ from bayou.spark.portable.commands.tables.caches import storage_level
 from bayou.spark.portable.requests.answers import CommandAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -32,7 +32,7 @@ def create_view(spark: SparkSession, view: TemporaryView, query: Callable[[str],
         query: returns the rows of a query in the statement, given its text.
     """
     level = storage_level(view.level)
-    rows = query(view.query.text)
+    rows = query(view.query.text) if view.options is None else _table(spark, view.options, view.query.text)
     if view.columns:
         rows = rows.toDF(*(name for name, _ in view.columns))
         rows = rows.select(*(_commented(name, comment) for name, comment in view.columns))
@@ -46,6 +46,12 @@ def create_view(spark: SparkSession, view: TemporaryView, query: Callable[[str],
         if not view.is_lazy:
             spark.table(name).count()
     return _DONE
+
+
+def _table(spark: SparkSession, options: Mapping[str, str], columns: str) -> DataFrame:
+    """Return the rows of `USING delta`, whose columns may be given in parentheses."""
+    reader = spark.read.format("delta").options(**options)
+    return (reader.schema(columns[1:-1]) if columns else reader).load()
 
 
 def _commented(name: str, comment: str | None) -> Column:

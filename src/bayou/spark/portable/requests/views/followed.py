@@ -94,15 +94,14 @@ class FollowedViews:
         The server resolves the names in a view that SQL created whenever it reads the view. The views behind these names follow.
         """
         mentioned = set(self._mentioned(text))
-        created = _CREATED.search(text) if mentioned and re.match(r"\s*create\b", text, re.IGNORECASE) else None
-        parts = [] if created is None else _parts(created[1])
-        changed = {name for name in mentioned if name.rpartition(".")[2] == parts[-1]} if parts else mentioned
+        created = created_view(text) if mentioned else None
+        changed = mentioned if created is None else {name for name in mentioned if name.rpartition(".")[2] == created}
         with self._lock:
             for name in changed:
                 self._followed.pop(name, None)
                 self._fixed.add(name)
-            if parts:
-                self._behind[parts[-1]] = mentioned - changed
+            if created is not None:
+                self._behind[created] = mentioned - changed
 
     def refresh(
         self,
@@ -165,6 +164,12 @@ class FollowedViews:
             return named and bool(_names_in(relation.read.named_table.unparsed_identifier, names))
 
         return any(_names_in(text, names) for text in texts_with_queries(command)) or replace_relations(command, is_view)
+
+
+def created_view(text: str) -> str | None:
+    """Return the own name of the view that a statement creates, in lower case and without quotes; None for other statements."""
+    created = _CREATED.search(text) if re.match(r"\s*create\b", text, re.IGNORECASE) else None
+    return None if created is None else _parts(created[1])[-1]
 
 
 def _key(name: str, *, is_global: bool = False) -> str:

@@ -9,26 +9,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bayou.spark.portable.text.queries import Part
 from bayou.spark.portable.text.tables.reader import TableReader
 from bayou.spark.portable.text.tree import UnreadableTextError
 
 if TYPE_CHECKING:
-    from bayou.spark.portable.text.queries import Part
+    from collections.abc import Mapping
+
+    from bayou.spark.portable.text.literals import Dialect
 
 
 @dataclass(frozen=True, slots=True)
 class TemporaryView:
-    """A query under a name.
+    """A query, or a table by its path, under a name.
 
     Attributes:
         name: the view's name.
-        query: the query.
+        query: the query; for a table, its columns and their types, or an empty text.
         columns: the names of its columns with their comments; none to keep those of the query.
         replaces: whether it may replace a view.
         is_global: whether other sessions see it.
         caches: whether the server keeps its rows, from the first query that reads them on if it is lazy.
         level: the name of the storage level.
-        reads_delta: whether the query reads a Delta table by path.
+        reads_delta: whether it reads a Delta table by path.
+        options: the options of the reader of a table; None for a query.
     """
 
     name: str
@@ -40,11 +44,12 @@ class TemporaryView:
     is_lazy: bool = False
     level: str | None = None
     reads_delta: bool = False
+    options: Mapping[str, str] | None = None
 
 
-def temporary_view(text: str) -> TemporaryView | None:
+def temporary_view(text: str, dialect: Dialect | None = None) -> TemporaryView | None:
     """Return the parts of a statement; None for any other statement, and for one that bayou cannot read."""
-    reader = _Reader(text)
+    reader = _Reader(text, dialect)
     while reader.words and reader.words[-1].text == ";":
         reader.words.pop()
     try:
@@ -74,6 +79,15 @@ class _Reader(TableReader):
         parts = self.parts()
         if len(parts) > 1:
             self.fail("a temporary view in a database")
+        at, begin = self.at, self.position
+        if self.next_is("("):
+            self.skip_brackets()
+        types = self.part_of(begin) if self.at > at else Part("", begin, begin)
+        if self.take("USING"):
+            is_delta = self.part().lower() == "delta"
+            options = self.properties() if self.take("OPTIONS") else {}
+            return TemporaryView(parts[0], types, replaces=replaces, is_global=is_global, reads_delta=is_delta, options=options)
+        self.at = at
         columns = self._columns() if self.next_is("(") else ()
         self.comment()
         if self.take("TBLPROPERTIES"):

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Name the table and the data file when the server did not find a file, or could not read it."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from pyspark.errors import PySparkException
+
+from bayou.spark.errors.conversion import as_pyspark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bayou.errors import DeltaError
+
+_MISSING: Final = ("FAILED_READ_FILE.FILE_NOT_EXIST", "FileNotFoundException")
+_UNREADABLE: Final = ("[FAILED_READ_FILE", "Encountered error while reading file")
+_TRACE: Final = "\n\tat "
+_CAUSE: Final = "Caused by: "
+_REASON: Final = 300
+"""The maximum number of characters of the reason in an error."""
+
+
+def convert_failed_reads(
+    client: Any, missing: Callable[[str], DeltaError | None], unreadable: Callable[[str, str], DeltaError | None]
+) -> None:
+    """Replace errors of a client about data files of Delta tables by those of a classic session.
+
+    Args:
+        missing: returns the error for a file that Spark did not find, from Spark's message; None for a file of no table.
+        unreadable: returns the error for a file that Spark could not read, from Spark's message and the reason.
+    """
+    original = client._handle_rpc_error  # noqa: SLF001  (the only place that sees the errors of all requests)
+
+    @functools.wraps(original)
+    def handle(*arguments: Any) -> NoReturn:
+        try:
+            original(*arguments)
+        except PySparkException as error:
+            found = _about_file(error, missing, unreadable)
+            if found is None:
+                raise
+            raise as_pyspark(found) from error
+        raise AssertionError  # the original raises
+
+    client._handle_rpc_error = handle  # noqa: SLF001
+
+
+def _about_file(
+    error: PySparkException, missing: Callable[[str], DeltaError | None], unreadable: Callable[[str, str], DeltaError | None]
+) -> DeltaError | None:
+    text = str(error).partition(_TRACE)[0]
+    if any(mark in text for mark in _MISSING):
+        return missing(text)
+    if any(mark in text for mark in _UNREADABLE):
+        return unreadable(text, _reason(error) or text.split("\n", 1)[0][:_REASON])
+    return None
+
+
+def _reason(error: PySparkException) -> str:
+    """Return the message of the innermost cause. The causes between it and Spark's message only wrap it."""
+    trace = getattr(error, "getStackTrace", lambda: None)() or ""
+    causes = [line.partition(_CAUSE)[2] for line in trace.splitlines() if line.startswith(_CAUSE)]
+    return next((cause.partition(": ")[2][:_REASON] for cause in reversed(causes) if ": " in cause), "")
