@@ -42,7 +42,8 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
         The same session, or that of the builder.
 
     Raises:
-        SessionError: the session was stopped, or the Java adapters cannot be compiled on it.
+        SessionError: the session was stopped, the Java adapters cannot be compiled on it, or its client of Spark Connect is older
+            than that of PySpark 4.0.
         ArgumentTypeError: it is neither a session nor a builder.
 
     Examples:
