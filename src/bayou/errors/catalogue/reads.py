@@ -14,7 +14,7 @@ connect-session SessionError
     This is a Spark Connect session, which has no JVM in this process, and bayou needs one.
     Next: Use a classic session; bayou's log functions (bayou.open, the CLI) need none.
 connect-client SessionError
-    The Spark Connect client of PySpark {version} is too old for bayou: it has no {missing}.
+    The Spark Connect client of PySpark {client} is too old for bayou: it has no {missing}.
     Next: Install a client of PySpark 4.0 or later (pip install 'bayou[connect]') for a server of Spark 4.0 or later, or use a classic
     session, which works from PySpark 3.5 on.
 DELTA_OPERATION_NOT_ALLOWED/connect UnsupportedFeatureError

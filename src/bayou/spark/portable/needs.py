@@ -21,7 +21,7 @@ def check_client() -> None:
     """
     missing = _missing()
     if missing:
-        raise failed("connect-client", version=pyspark.__version__, missing=", ".join(missing))
+        raise failed("connect-client", client=pyspark.__version__, missing=", ".join(missing))
 
 
 def _missing() -> list[str]:
