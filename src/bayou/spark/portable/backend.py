@@ -183,7 +183,9 @@ class PortableBackend:
 
     def observe(self, frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFrame:
         """Return rows with an observation, whose values `write_files` returns."""
-        return frame.observe(Observation(name), *aggregates)
+        observation = Observation(name)
+        _observed_names[observation] = [client.message_of(each, frame.sparkSession).alias.name[0] for each in aggregates]
+        return frame.observe(observation, *aggregates)
 
     def knows_type(self, json_text: str) -> bool:
         """Whether this client has all types of a schema's JSON."""
@@ -374,6 +376,8 @@ _PARSER_SETTINGS: Final = (
 
 _backends: WeakKeyDictionary[Any, PortableBackend] = WeakKeyDictionary()
 _making: Final = threading.Lock()
+_observed_names: WeakKeyDictionary[Any, list[str]] = WeakKeyDictionary()
+"""The names of the aggregates of observations."""
 
 
 def backend_of(spark: SparkSession) -> PortableBackend:
@@ -396,11 +400,13 @@ def _column(item: Any) -> Column:
 
 
 def _values(observation: Any) -> list[Any] | None:
-    """Return the values of an observation; None if the server sent none, because it found no rows."""
+    """Return the values of an observation in the order of its aggregates; None if the server sent none, as it found no rows."""
     try:
-        return None if observation is None else list(observation.get.values())
+        found = {} if observation is None else observation.get
     except PySparkException:
-        return None
+        found = {}
+    # A server of Spark 4.0 sends more than four values in another order.
+    return [found[name] for name in _observed_names.get(observation, found)] if found else None
 
 
 def _loaded(json_text: str) -> Any:
