@@ -42,8 +42,8 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
         The same session, or that of the builder.
 
     Raises:
-        SessionError: the session was stopped, the Java adapters cannot be compiled on it, or its client of Spark Connect is older
-            than that of PySpark 4.0.
+        SessionError: the session was stopped, the Java adapters cannot be compiled on it, or its client or server of Spark
+            Connect is older than 4.0.
         ArgumentTypeError: it is neither a session nor a builder.
 
     Examples:

@@ -26,7 +26,7 @@ from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
 from bayou.spark.portable.files import files_in, footers_in, remove_empty
 from bayou.spark.portable.lookups import PortableLookups
-from bayou.spark.portable.needs import check_client
+from bayou.spark.portable.needs import check_client, check_server
 from bayou.spark.portable.requests.frames import as_given
 from bayou.spark.portable.requests.installation import requests_of
 from bayou.spark.portable.scratch.folders import literal
@@ -381,11 +381,12 @@ _observed_names: WeakKeyDictionary[Any, list[str]] = WeakKeyDictionary()
 
 
 def backend_of(spark: SparkSession) -> PortableBackend:
-    """Return the implementation for the client of a session. Raise SessionError if the client is too old."""
+    """Return the implementation for the client of a session. Raise SessionError if it or the server is too old."""
     key = client.client_of(spark)
     with _making:
         if key not in _backends:
             check_client()
+            check_server(spark)
             _backends[key] = PortableBackend(spark.version)
         return _backends[key]
 

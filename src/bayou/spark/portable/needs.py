@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bayou needs from the client of Spark Connect: an old client is refused at once, not in the middle of a task."""
+"""What bayou needs of Spark Connect: an old client or server is refused at once, not in the middle of a task."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyspark
+from pyspark.errors import PySparkException
 
 from bayou.errors import failed
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 _COLUMNS: Final = ("try_cast",)
 _FRAMES: Final = ("localCheckpoint", "toArrow")
+_UNKNOWN_RELATION: Final = "Expected Relation to be set"
+"""A part of the message of a server that was asked for a relation it does not know."""
 _MESSAGES: Final = ("WithRelations", "MergeIntoTableCommand")
 
 
@@ -22,6 +28,23 @@ def check_client() -> None:
     missing = _missing()
     if missing:
         raise failed("connect-client", client=pyspark.__version__, missing=", ".join(missing))
+
+
+def check_server(spark: SparkSession) -> None:
+    """Raise SessionError if the server does not know SQL with relations in it, which servers of Spark 4.0 and newer do.
+
+    An older server ignores what it does not know of an expression: its `try_cast` is a cast.
+    """
+    from pyspark.sql.connect import proto  # noqa: PLC0415  (it needs grpc)
+
+    from bayou.spark.portable.requests.frames import frame_of  # noqa: PLC0415  (it needs grpc)
+
+    query = proto.Relation(sql=proto.SQL(query="SELECT 1 AS one"))
+    try:
+        frame_of(spark, proto.Relation(with_relations=proto.WithRelations(root=query))).schema  # noqa: B018  (it asks the server)
+    except PySparkException as error:
+        if _UNKNOWN_RELATION in str(error):
+            raise failed("connect-server", server=spark.version) from error
 
 
 def _missing() -> list[str]:

@@ -33,7 +33,7 @@ def enable_connect(spark: SparkSession) -> None:
     If the server has a data source `delta` of its own, names and `format("delta")` stay the server's.
 
     Raises:
-        SessionError: the client is too old.
+        SessionError: the client or the server is too old.
     """
     check_client()
     if requests_of(spark) is None and not has_own_delta(spark):
