@@ -60,8 +60,8 @@ test: setup ## All tests but the long ones, on the newest PySpark
 
 	@$(WITH_JAVA) $(WITH_S3) $(WITH_S3_SERVER) $(PYTEST) $(ON_CONNECT) $(ARGS)
 
-test-connect: setup ## The tests on a server of Spark Connect that they start, in a process without classic sessions
-	@$(WITH_JAVA) $(WITH_S3) $(WITH_S3_SERVER) $(PYTEST) $(ON_CONNECT) $(ARGS)
+test-connect: setup ## The tests on a server of Spark Connect that they start, in a process without classic sessions; PYSPARK=4.0
+	@$(WITH_JAVA) $(WITH_S3) $(WITH_S3_SERVER) $(if $(PYSPARK),$(BIN)/python scripts/matrix.py $(PYSPARK) --,$(PYTEST)) $(ON_CONNECT) $(ARGS)
 
 test-core: setup ## The tests that need no JVM
 	@$(WITH_STORES) $(PYTEST) $(SHARED_OUT) tests/core tests/scenarios/core $(ARGS)

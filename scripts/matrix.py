@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""matrix.py NAME...: runs a part of the tests on other versions of PySpark, each in an environment of its own.
+"""matrix.py NAME... [-- ARGUMENT...]: runs a part of the tests on other versions of PySpark, each in an environment of its own.
 
-bayou itself is not installed there: the tests run on this checkout.
+bayou itself is not installed there: the tests run on this checkout. Arguments after `--` are pytest's, and replace the part of the
+tests that a version has by itself.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import oracle_jars
+import s3_jars
 from cache_folder import cache
 from environments import dependencies, environment
 
@@ -63,12 +65,15 @@ ORACLE_WITHOUT_DEPENDENCIES = ("delta-spark==4.4.0",)
 
 
 def main() -> int:
-    names = sys.argv[1:] or ["oracle"]
+    given = sys.argv[1:]
+    split = given.index("--") if "--" in given else len(given)
+    names, arguments = given[:split] or ["oracle"], tuple(given[split + 1 :])
     unknown = [name for name in names if name not in LEGS]
     if unknown:
         print(f"no such leg: {', '.join(unknown)}; there are {', '.join(LEGS)}", file=sys.stderr)
         return 2
-    results = {name: _run_leg(name, LEGS[name]) for name in names}
+    legs = {name: replace(LEGS[name], suites=(arguments,)) if arguments else LEGS[name] for name in names}
+    results = {name: _run_leg(name, leg) for name, leg in legs.items()}
     print("\nmatrix:", ", ".join(f"{name} {'passed' if ok else 'FAILED'}" for name, ok in results.items()), flush=True)
     return 0 if all(results.values()) else 1
 
@@ -77,6 +82,8 @@ def _run_leg(name: str, leg: Leg) -> bool:
     python = environment((*dependencies(), *leg.requirements))
     variables = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYSPARK_PYTHON": str(python)}
     variables.pop("SPARK_HOME", None)
+    if "BAYOU_S3_JARS" in variables:
+        variables["BAYOU_S3_JARS"] = s3_jars.provide_for(python)  # those of another Hadoop do not fit
     if leg.has_oracle:
         variables["BAYOU_ORACLE_PYTHON"] = str(environment(ORACLE, ORACLE_WITHOUT_DEPENDENCIES))
         variables["BAYOU_ORACLE_JARS"] = str(oracle_jars.provide(cache()))

@@ -80,5 +80,19 @@ def provide(folder: Path, hadoop: str | None = None) -> Path:
     return found
 
 
+def provide_for(python: Path) -> str:
+    """The folder with the JARs for the PySpark of an environment; empty where they cannot be fetched.
+
+    Args:
+        python: the environment's Python.
+    """
+    client = next(python.parent.parent.glob("lib/python*/site-packages/pyspark/jars/hadoop-client-api-*.jar"), Path("none"))
+    try:
+        return str(provide(cache(), client.stem.removeprefix("hadoop-client-api-")))
+    except (OSError, SystemExit, subprocess.SubprocessError) as error:
+        print(f"nothing runs on S3 there: {error}", flush=True)
+        return ""
+
+
 if __name__ == "__main__":
     main()

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING
 
 import java_home
 import s3_jars
-from cache_folder import cache
 from environments import environment, runtime_dependencies
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def main() -> int:
     # Environments first and one by one: pip's cache then serves the next one, and what is printed stays in order.
     pythons = {leg.requirement: environment((*runtime_dependencies(), leg.requirement)) for leg in legs}
     arguments = ["--master", given.master, *(["--s3"] if given.s3 else [])]
-    jars = {requirement: _s3_jars(python) for requirement, python in pythons.items()}
+    jars = {requirement: s3_jars.provide_for(python) for requirement, python in pythons.items()}
     with _s3_server() as s3, ThreadPoolExecutor(max(1, int(os.environ.get("JOBS", "2")))) as pool:
 
         def run(leg: Leg) -> bool:
@@ -134,16 +133,6 @@ def _s3_server() -> Iterator[str]:
     with object_servers.moto() as url:
         object_servers.make_bucket(url, "smoke")
         yield url
-
-
-def _s3_jars(python: Path) -> str:
-    """The folder with the JARs of S3A for the Hadoop of an environment; empty where they cannot be fetched."""
-    client = next(python.parent.parent.glob("lib/python*/site-packages/pyspark/jars/hadoop-client-api-*.jar"), Path("none"))
-    try:
-        return str(s3_jars.provide(cache(), client.stem.removeprefix("hadoop-client-api-")))
-    except (OSError, SystemExit, subprocess.SubprocessError) as error:
-        print(f"nothing runs on S3 there: {error}", flush=True)
-        return ""
 
 
 def _run(leg: Leg, python: Path, arguments: list[str], s3: Mapping[str, str]) -> bool:

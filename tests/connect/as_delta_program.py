@@ -37,7 +37,7 @@ spark = configure_spark_with_delta_pip(builder).getOrCreate()
 facts = {"helper": works(spark, "helper")}
 facts["plain builder"] = works(builder.getOrCreate(), "plain")
 others = {"created": builder.create()}
-if hasattr(SparkSession, "newSession"):
+if hasattr(spark, "newSession"):  # from PySpark 4.3 on
     others["newSession"] = spark.newSession()
 facts |= {name: works(session, name) for name, session in others.items()}
 facts["given"] = [spark.conf.get("spark.sql.extensions"), spark.conf.get("spark.sql.shuffle.partitions")]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from tests.smoke.operations import OPERATIONS, NotInThisSparkError, Place, equal, operation, refused
+from tests.support.on_connect import another_session
 
 import bayou
 from bayou import DeltaTable, IdentityGenerator
@@ -159,5 +160,5 @@ def a_checkpoint_is_written_and_read(on: Place) -> None:
     for number in range(1, 11):
         on.rows((number, "a")).write.format("delta").mode("append").save(path)
     on.expect(path, *((number, "a") for number in range(11)))
-    other = on.spark.newSession()
+    other = another_session(on.spark)
     equal(bayou.enable(other).read.format("delta").load(path).groupBy().count(), [(11,)])

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 from tests.support.connect_server import ConnectServer
+from tests.support.object_servers import ACCESS
 
 import bayou
 from bayou.testing.session import local_session
@@ -37,6 +38,9 @@ def session(master: str, folder: Path, *, on_s3: bool) -> SparkSession:
     if has_s3():
         settings |= _s3_settings()
     if master == "connect":
+        if has_s3():
+            # The client, and the server's Python, which commits the batches of streams, have credentials of their own.
+            os.environ |= {**ACCESS, "AWS_ALLOW_HTTP": "true", "AWS_ENDPOINT_URL": os.environ["SMOKE_S3"]}
         server = ConnectServer(settings).start()
         _servers.append(server)
         return bayou.enable(SparkSession.builder.remote(server.url).config("spark.sql.session.timeZone", "UTC").getOrCreate())

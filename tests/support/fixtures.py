@@ -7,6 +7,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.support.on_connect import another_session
 from tests.support.operations.streams import Arrivals
 from tests.support.operations.writes import WRITERS
 from tests.support.tables.altered import INNER, append, create
@@ -47,7 +48,7 @@ def write(request: pytest.FixtureRequest) -> Callable[..., Any]:
 @pytest.fixture
 def session(spark: SparkSession) -> SparkSession:
     """A session whose settings a test may change."""
-    return bayou.enable(spark.newSession())
+    return bayou.enable(another_session(spark))
 
 
 @pytest.fixture

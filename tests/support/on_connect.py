@@ -57,6 +57,15 @@ def settings_of(session: SparkSession) -> dict[str, str]:
     return of_classic(session)
 
 
+def another_session(session: SparkSession) -> SparkSession:
+    """Return a further session of the same kind, without the settings and the views of the first one."""
+    if hasattr(session, "newSession"):
+        return session.newSession()
+    # A client of Spark Connect before PySpark 4.3.
+    client: Any = session.client
+    return type(session).builder.remote(f"sc://{client._builder.endpoint}").create()
+
+
 def session_on(server: ConnectServer) -> Iterator[SparkSession]:
     """A session of its own on a server. At the end no session of this process is left."""
     from pyspark.sql import SparkSession

@@ -2,8 +2,8 @@
 """What bayou needs from a Spark session, as one interface with two implementations.
 
 `spark/native` implements it for classic sessions, with Spark's internals. `spark/portable` implements it for sessions of Spark
-Connect, with the documented DataFrame API, and a classic session of a Spark whose internals bayou does not know. All other modules of
-`spark` use a session through this interface alone.
+Connect, and a classic session of a Spark whose internals bayou does not know, with the documented DataFrame API. All other modules
+of `spark` use a session through this interface alone.
 """
 
 from __future__ import annotations

@@ -54,7 +54,8 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
         The same session, or that of the builder.
 
     Raises:
-        SessionError: the session was stopped, or the Java adapters cannot be compiled on it.
+        SessionError: the session was stopped, the Java adapters cannot be compiled on it, or its client or server of Spark
+            Connect is older than 4.0.
         ArgumentTypeError: it is neither a session nor a builder.
 
     Examples:

@@ -75,7 +75,7 @@ class Source:
         try:
             found = rows.collect()
         except AnalysisException as error:
-            if not any(reason in str(error) for reason in ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")):
+            if not any(reason in str(error) for reason in ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "Unable to infer schema")):
                 raise
             return []
         return sorted((tuple(row) if len(row) > 1 else row[0] for row in found), key=repr if columns else None)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import deltalake
 import pyarrow as pa
 import pytest
+from tests.support.on_connect import another_session
 
 import bayou
 from bayou.errors import ConstraintViolationError, SchemaMismatchError, StorageError, TableExistsError
@@ -97,7 +98,7 @@ def test_rows_without_a_value_for_a_column_that_must_have_one_are_an_error(spark
 
 def test_a_folder_that_could_not_be_written_to_is_tried_again(spark, path, tmp_path):
     bayou.write(spark.range(3), path)
-    spark = bayou.enable(spark.newSession())
+    spark = bayou.enable(another_session(spark))
     in_the_way = tmp_path / "table" / "_bayou_scratch"
     in_the_way.write_text("not a folder")
     with pytest.raises(StorageError, match="cannot write"):

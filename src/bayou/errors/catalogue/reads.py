@@ -13,6 +13,13 @@ spark-frame ArgumentTypeError
 connect-session SessionError
     This is a Spark Connect session, which has no JVM in this process, and bayou needs one.
     Next: Use a classic session; bayou's log functions (bayou.open, the CLI) need none.
+connect-client SessionError
+    The Spark Connect client of PySpark {client} is too old for bayou: it has no {missing}.
+    Next: Install a client of PySpark 4.0 or later (pip install 'bayou[connect]') for a server of Spark 4.0 or later, or use a
+    classic session, which works from PySpark 3.5 on.
+connect-server SessionError
+    The Spark Connect server of Spark {server} is too old for bayou: it does not know SQL with relations in it.
+    Next: Use a server of Spark 4.0 or later, or a classic session, which works from PySpark 3.5 on.
 DELTA_OPERATION_NOT_ALLOWED/connect UnsupportedFeatureError
     {what} is not possible on a Spark Connect session, and nothing was changed.
     Next: Run it on a classic session.

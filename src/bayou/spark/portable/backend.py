@@ -27,6 +27,7 @@ from bayou.spark.portable.catalog import PortableCatalog, refusal
 from bayou.spark.portable.failed_reads import convert_failed_reads
 from bayou.spark.portable.files import files_in, footers_in, remove_empty
 from bayou.spark.portable.lookups import PortableLookups
+from bayou.spark.portable.needs import check_client, check_server
 from bayou.spark.portable.pruning.generation import generation_expression
 from bayou.spark.portable.requests.frames import as_given
 from bayou.spark.portable.requests.installation import requests_of
@@ -339,8 +340,7 @@ class PortableBackend:
             raise of_cast from error
         finally:
             self._let_go()
-        # The server sends no values of an observation that it found no rows for.
-        observed = {name: list(values.values()) for name, values in client.observed(frame).items() if name in job.observations}
+        observed = {name: found for name, found in client.observed(frame).items() if name in job.observations}
         return WrittenRows(files_in(folder, job.hadoop), observed)
 
     def _let_go(self) -> None:
@@ -392,10 +392,13 @@ _making: Final = threading.Lock()
 
 
 def backend_of(spark: SparkSession) -> PortableBackend:
-    """Return the implementation for the client of a session."""
+    """Return the implementation for the client of a session. Raise SessionError if it or the server is too old."""
     key = client.client_of(spark)
     with _making:
         if key not in _backends:
+            if is_of_connect(spark):
+                check_client()
+                check_server(spark)
             ask_settings_once(spark)
             _backends[key] = PortableBackend(spark.version, key)
         return _backends[key]

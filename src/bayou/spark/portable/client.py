@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 
-_observations: Final[dict[int, dict[str, Observation]]] = {}
+_on_classic: Final[dict[int, dict[str, Observation]]] = {}
 """The observations of writes on classic sessions, by thread and name."""
+_names: Final[weakref.WeakKeyDictionary[Any, list[str]]] = weakref.WeakKeyDictionary()
+"""The names of the values of observations on Spark Connect."""
 
 
 def client_of(spark: SparkSession) -> Any:
@@ -81,24 +83,31 @@ def alias_of(frame: DataFrame) -> str | None:
 
 
 def observe(frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFrame:
-    """Return rows with an observation, whose values `observed` returns.
+    """Return rows with an observation, whose values `observed` returns. Each aggregate has an alias.
 
-    PySpark 4.3 asks the server whether the rows are a stream if it is given an `Observation`, and not for a name.
+    PySpark's own method first asks the server whether the rows are those of a stream (4.3).
     """
-    if is_of_connect(frame):
-        return frame.observe(name, *aggregates)
-    observation = Observation(name)
-    rows = frame.observe(observation, *aggregates)
-    _observations.setdefault(threading.get_ident(), {})[name] = observation
-    return rows
-
-
-def observed(frame: DataFrame) -> dict[str, dict[str, Any]]:
-    """Return the values of the observations of a DataFrame that was written, by their names."""
     if not is_of_connect(frame):
-        return {name: each.get for name, each in _observations.pop(threading.get_ident(), {}).items()}
-    found = frame.executionInfo
-    return {} if found is None else dict(found.flows)
+        observation = Observation(name)
+        _on_classic.setdefault(threading.get_ident(), {})[name] = observation
+        return frame.observe(observation, *aggregates)
+    from pyspark.sql.connect.observation import Observation as ConnectObservation  # noqa: PLC0415  (it needs grpc)
+    from pyspark.sql.connect.plan import CollectMetrics  # noqa: PLC0415  (it needs grpc)
+
+    made, own = cast("Any", type(frame)), cast("Any", ConnectObservation(name))
+    own._result = {}  # noqa: SLF001  (see above)
+    _names[own] = [cast("Any", message_of(each, frame.sparkSession)).alias.name[0] for each in aggregates]
+    return cast("DataFrame", made(CollectMetrics(plan_of(frame), own, list(aggregates)), frame.sparkSession))
+
+
+def observed(frame: DataFrame) -> dict[str, list[Any]]:
+    """Return the values of the observations of a DataFrame that was written, by their names, without those that found no rows."""
+    if not is_of_connect(frame):
+        return {name: list(each.get.values()) for name, each in _on_classic.pop(threading.get_ident(), {}).items()}
+    found = {name: each.get for name, each in plan_of(frame).observations.items()}
+    # A server of Spark 4.0 sends more than four values in another order.
+    names = {name: _names.get(each, ()) for name, each in plan_of(frame).observations.items()}
+    return {name: [values[each] for each in names[name] or values] for name, values in found.items() if values}
 
 
 def kept_rows(frame: DataFrame) -> DataFrame:

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 
 from bayou.spark.portable.answers import TableAnswers
 from bayou.spark.portable.client import client_of
+from bayou.spark.portable.needs import check_client
 from bayou.spark.portable.requests.installation import install, requests_of
 from bayou.spark.session.application import Application
 
@@ -30,7 +31,11 @@ def enable_connect(spark: SparkSession) -> None:
     """Let a session of Spark Connect read and write Delta tables. Calling it again does nothing.
 
     If the server has a data source `delta` of its own, names and `format("delta")` stay the server's.
+
+    Raises:
+        SessionError: the client or the server is too old.
     """
+    check_client()
     if requests_of(spark) is None and not has_own_delta(spark):
         install(spark, TableAnswers(Application.of(spark), spark))
 

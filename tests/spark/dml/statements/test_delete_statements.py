@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from pyspark.errors import AnalysisException
 from tests.support.observing import jobs, last
+from tests.support.on_connect import another_session
 from tests.support.tables.queried import FILES, HUNDRED, ids, make_table
 
 import bayou
@@ -26,7 +27,7 @@ def test_cached_dataframes_see_the_delete(spark, table_path, way):
 def test_cached_dataframes_of_another_session_and_joins_see_the_delete(spark, table_path, tmp_path, way):
     make_table(spark, table_path, HUNDRED, **way)
     bayou.write(spark.range(50), str(tmp_path / "others"))
-    other = bayou.enable(spark.newSession())
+    other = bayou.enable(another_session(spark))
     plain = other.read.format("delta").load(table_path).cache()
     joined = other.read.format("delta").load(str(tmp_path / "others")).join(plain.select("id", "v"), "id").cache()
     try:

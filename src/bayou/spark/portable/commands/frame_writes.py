@@ -94,7 +94,7 @@ def write_to(application: Application, spark: SparkSession, command: proto.Write
     if command.mode in _INSERTS and not is_table(path):
         raise failed("TABLE_OR_VIEW_NOT_FOUND", table=command.table_name)
     rows, options = frame_of(spark, command.input), dict(command.options)
-    if command.with_schema_evolution:
+    if getattr(command, "with_schema_evolution", False):  # from PySpark 4.2 on
         options["mergeSchema"] = "true"
     if command.mode in _INSERTS:
         insert(application, rows, InsertStatement(command.table_name, _INSERTS[command.mode], "", "frame", options), path)

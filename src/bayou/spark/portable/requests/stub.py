@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from pyspark.sql.connect import proto
+from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableIterator
 
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.portable.requests.execution import Execution, Recent
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from bayou.spark.portable.requests.rewriting import Rewriter
+
+_raises_late: Final = hasattr(ExecutePlanResponseReattachableIterator, "__del__")
+"""Whether a client leaves an execution that fails at once to the garbage collector.
+
+That of PySpark 4.0 does. It then starts a task in a pool of threads from `__del__`, and if the collector runs while any other pool
+starts a thread, the process stops forever: they share a lock. The client ends an execution that fails later by itself.
+"""
 
 
 class Stub:
@@ -36,10 +44,14 @@ class Stub:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
-    @raised_as_pyspark
     def ExecutePlan(self, request: proto.ExecutePlanRequest, **options: Any) -> Iterable[proto.ExecutePlanResponse]:
-        """Run a query or a command. Errors of `Answers` are raised here, where the client does not try again."""
-        return self._noted(self._responses(request, options))
+        """Run a query or a command. Errors of `Answers` are raised here, or at the first response: see `_raises_late`."""
+        try:
+            return self._executed(request, options)
+        except Exception as error:
+            if not _raises_late:
+                raise
+            return _failing(error)
 
     def ReattachExecute(self, request: proto.ReattachExecuteRequest, **options: Any) -> Iterable[proto.ExecutePlanResponse]:
         """Go on with the responses of an operation after the connection was lost."""
@@ -79,6 +91,10 @@ class Stub:
         response: proto.AnalyzePlanResponse = self.inner.AnalyzePlan(request, **options)
         execution.done()
         return response
+
+    @raised_as_pyspark
+    def _executed(self, request: proto.ExecutePlanRequest, options: dict[str, Any]) -> Iterable[proto.ExecutePlanResponse]:
+        return self._noted(self._responses(request, options))
 
     def _rewriter(self) -> Rewriter | None:
         rewriter = self.rewriter
@@ -138,3 +154,8 @@ class Stub:
         asked.user_context.CopyFrom(request.user_context)
         asked.spark_version.SetInParent()
         return str(self.inner.AnalyzePlan(asked, metadata=options.get("metadata")).server_side_session_id)
+
+
+def _failing(error: Exception) -> Iterator[proto.ExecutePlanResponse]:
+    yield from ()
+    raise error

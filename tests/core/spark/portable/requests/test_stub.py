@@ -160,3 +160,25 @@ def test_operations_that_are_forgotten_do_not_pile_up():
     for name in ("a", "b", "c", ""):
         recent.add(name, Execution())
     assert ["a" in recent, "b" in recent, "c" in recent, "" in recent] == [False, True, True, False]
+
+
+@pytest.mark.parametrize("raises_late", [False, True])
+def test_an_error_of_an_answer_is_raised_where_the_client_ends_its_execution(
+    stub, server, answers, request_of_text, monkeypatch, raises_late
+):
+    from bayou.spark.portable.requests import stub as module
+
+    def fail(_sql):
+        raise LookupError("no such table")
+
+    answers.given["references"] = fail
+    monkeypatch.setattr(module, "_raises_late", raises_late)
+    if raises_late:
+        responses = iter(stub.ExecutePlan(request_of_text))
+        with pytest.raises(LookupError):
+            next(responses)
+    else:
+        with pytest.raises(LookupError):
+            stub.ExecutePlan(request_of_text)
+    stub.ReleaseExecute(proto.ReleaseExecuteRequest(session_id="s", operation_id="o"))
+    assert server.called == []
