@@ -11,23 +11,28 @@ import atexit
 import functools
 import gc
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    import pytest
     from pyspark.sql import SparkSession
     from tests.support.connect_server import ConnectServer
 
 FOLDER = "tests/spark/"
 TABLE = Path(__file__).parent.parent / "spark" / "not_on_connect.txt"
+LOOKS_INTO_THE_JVM = "The test looks into the JVM of a classic session."
 
 
 @cache
 def left_out() -> dict[str, str]:
-    """Return the reasons by the ids of tests, functions and files below `tests/spark`, and by `fixture:NAME`."""
+    """Return the reasons by the ids of tests, functions, files and folders below `tests/spark`, and by `fixture:NAME`.
+
+    The ids of folders end with a slash.
+    """
     found, reason = {}, ""
     for line in TABLE.read_text().splitlines():
         if line.startswith("# "):
@@ -43,14 +48,27 @@ def why_left_out(test: str, fixtures: Collection[str]) -> str | None:
         return None
     name = test.removeprefix(FOLDER)
     function = name.partition("[")[0]
-    keys = [name, function, function.partition("::")[0], *(f"fixture:{each}" for each in fixtures)]
+    file = function.partition("::")[0]
+    folders = (f"{each.as_posix()}/" for each in PurePosixPath(file).parents)
+    keys = [name, function, file, *folders, *(f"fixture:{each}" for each in fixtures)]
     reasons = (left_out().get(each) for each in keys)
     return next((reason for reason in reasons if reason is not None), None)
 
 
+def is_connect(session: SparkSession) -> bool:
+    """Return whether a session is one of Spark Connect."""
+    return ".connect." in type(session).__module__
+
+
+def needs_the_jvm(session: SparkSession) -> None:
+    """Skip the rest of a test on Spark Connect, because it looks into the JVM of a classic session."""
+    if is_connect(session):
+        pytest.skip(LOOKS_INTO_THE_JVM)
+
+
 def settings_of(session: SparkSession) -> dict[str, str]:
     """Return the settings of a session of either kind."""
-    if ".connect." in type(session).__module__:
+    if is_connect(session):
         return dict(session.conf.getAll)
     from bayou.spark.jvm.core.session import settings_of as of_classic
 
