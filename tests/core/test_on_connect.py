@@ -32,6 +32,6 @@ def test_entries_are_found_by_test_function_folder_and_fixture():
     reason = why_left_out("tests/spark/read/test_freshness.py::test_a_column_that_joins_leaves_the_dataframe_as_it_was", ())
     assert reason is not None
     assert why_left_out("tests/spark/read/test_freshness.py::test_other[name]", ("spark",)) is None
-    assert why_left_out("tests/spark/read/test_freshness.py::test_other[x]", ("spark", "name")) is not None
+    assert why_left_out("tests/spark/read/test_freshness.py::test_other[x]", ("spark", "kept")) is not None
     assert why_left_out("tests/spark/jvm/core/test_callbacks.py::test_other", ("spark",)) is not None
     assert why_left_out("tests/connect/test_reads.py::test_other", ("name",)) is None

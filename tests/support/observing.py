@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow.parquet as pq
-from tests.support.on_connect import is_connect, needs_the_jvm
+from tests.support.on_connect import is_on_connect
 
 import bayou
 from bayou.log.rows.vector_reader import read_vectors
@@ -110,7 +110,6 @@ class Count:
 @contextlib.contextmanager
 def jobs(spark: SparkSession) -> Iterator[Count]:
     """Counts the jobs that the block starts, on any thread."""
-    needs_the_jvm(spark)
     scheduler = spark.sparkContext._jsc.sc().dagScheduler()
     count = Count()
     before = scheduler.numTotalJobs()
@@ -121,7 +120,6 @@ def jobs(spark: SparkSession) -> Iterator[Count]:
 @contextlib.contextmanager
 def py4j_calls(spark: SparkSession) -> Iterator[Count]:
     """Counts what Python asks the JVM in the block, callbacks included, and objects let go of left out."""
-    needs_the_jvm(spark)
     client = spark.sparkContext._gateway._gateway_client
     original = client.send_command
     count = Count()
@@ -140,7 +138,6 @@ def py4j_calls(spark: SparkSession) -> Iterator[Count]:
 @contextlib.contextmanager
 def physical_plans(spark: SparkSession) -> Iterator[list[str]]:
     """The plans of the queries that the block runs, as text and as they are when they have run; to be looked at after it."""
-    needs_the_jvm(spark)
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
     before = next((each.executionId() for each in _newest_queries(spark)), -1)
     found: list[str] = []
@@ -159,14 +156,13 @@ def _newest_queries(spark: SparkSession) -> Iterator[Any]:
 
 def plan_of(frame: Any) -> str:
     """The physical plan as text, as it was after the query ran."""
-    if is_connect(frame.sparkSession):
+    if is_on_connect(frame.sparkSession):
         return frame._explain_string()
     return frame._jdf.queryExecution().executedPlan().toString()
 
 
 def files_read(frame):
     """How many files the scans of an executed query read, by Spark's own metric."""
-    needs_the_jvm(frame.sparkSession)
     found = 0
     pending = [frame._jdf.queryExecution().executedPlan()]
     while pending:

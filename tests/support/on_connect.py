@@ -2,7 +2,7 @@
 """The tests of `tests/spark` on a stock server of Spark Connect: its session, and which tests it cannot run and why.
 
 `pytest --on-connect tests/spark/...` runs them so. `tests/spark/not_on_connect.txt` names the tests that are left out, below the
-reasons, which are also in `docs/connect.md`.
+reasons, which are also in `docs/connect.md`. Tests that ask for the JVM are skipped when they do so.
 """
 
 from __future__ import annotations
@@ -10,21 +10,26 @@ from __future__ import annotations
 import atexit
 import functools
 import gc
+import traceback
+import uuid
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-import pytest
+from pyspark.errors import PySparkAttributeError
+
+from bayou.errors import SessionError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    import pytest
     from pyspark.sql import SparkSession
     from tests.support.connect_server import ConnectServer
 
 FOLDER = "tests/spark/"
+JVM: Final = "The test looks into the JVM of a classic session."
 TABLE = Path(__file__).parent.parent / "spark" / "not_on_connect.txt"
-LOOKS_INTO_THE_JVM = "The test looks into the JVM of a classic session."
 
 
 @cache
@@ -55,20 +60,44 @@ def why_left_out(test: str, fixtures: Collection[str]) -> str | None:
     return next((reason for reason in reasons if reason is not None), None)
 
 
-def is_connect(session: SparkSession) -> bool:
-    """Return whether a session is one of Spark Connect."""
+def looks_into_the_jvm(error: BaseException) -> bool:
+    """Whether a test asked for the JVM of its session, by PySpark's own ways or by those of `bayou.spark.jvm`."""
+    of_pyspark = isinstance(error, PySparkAttributeError) and error.getCondition() == "JVM_ATTRIBUTE_NOT_SUPPORTED"
+    if not of_pyspark and not isinstance(error, SessionError):
+        return False
+    modules = [str(frame.f_globals["__name__"]) for frame, _ in traceback.walk_tb(error.__traceback__)]
+    last = max(number for number, module in enumerate(modules) if module.startswith("tests."))
+    asked = next((module for module in modules[last:] if module.startswith("bayou.")), "pyspark")
+    return asked.startswith(("pyspark", "bayou.spark.jvm."))
+
+
+def is_on_connect(session: SparkSession) -> bool:
+    """Whether a session is one of Spark Connect."""
     return ".connect." in type(session).__module__
 
 
-def needs_the_jvm(session: SparkSession) -> None:
-    """Skip the rest of a test on Spark Connect, because it looks into the JVM of a classic session."""
-    if is_connect(session):
-        pytest.skip(LOOKS_INTO_THE_JVM)
+def name_of_table(session: SparkSession, path: str, prefix: str = "t") -> Iterator[str]:
+    """A name in the catalog that nobody has, without its table at the end.
+
+    On Spark Connect it is a name by path, because the catalog of a stock server takes no Delta tables. Most tests of names run with
+    it as they are.
+    """
+    if is_on_connect(session):
+        yield f"delta.`{path}`"
+        return
+    found = f"{prefix}_{uuid.uuid4().hex[:8]}"
+    yield found
+    session.sql(f"DROP TABLE IF EXISTS {found}")
+
+
+def name_beside(name: str, suffix: str) -> str:
+    """A name of a table that nobody has, given one of `name_of_table`."""
+    return f"{name[:-1]}{suffix}`" if name.endswith("`") else f"{name}{suffix}"
 
 
 def settings_of(session: SparkSession) -> dict[str, str]:
     """Return the settings of a session of either kind."""
-    if is_connect(session):
+    if is_on_connect(session):
         return dict(session.conf.getAll)
     from bayou.spark.jvm.core.session import settings_of as of_classic
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import uuid
 from pathlib import Path
 
 import pytest
@@ -12,15 +11,6 @@ import bayou
 from bayou import DeltaTable
 from bayou.errors import ConstraintViolationError, DeltaError, InvalidSchemaError, TableExistsError, TableNotFoundError
 from bayou.protocol.actions.actions import Protocol
-
-
-@pytest.fixture
-def name(spark):
-    """A name in the catalog that nobody has."""
-    bayou.enable(spark)
-    found = f"t_{uuid.uuid4().hex[:8]}"
-    yield found
-    spark.sql(f"DROP TABLE IF EXISTS {found}")
 
 
 def files(path):

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import uuid
-
 import pyspark
 import pytest
 from pyspark.errors import AnalysisException
@@ -29,14 +27,6 @@ CHANGES = {
     "update behind WITH": f"WITH q AS (SELECT 1) UPDATE {{t}} SET s = {STRUCT}, id = (SELECT * FROM q)",
     "merge behind WITH": f"WITH q AS (SELECT 1) MERGE INTO {{t}} USING q ON {{t}}.id = 1 WHEN MATCHED THEN UPDATE SET s = {STRUCT}",
 }
-
-
-@pytest.fixture
-def name(spark):
-    """A name that no table has yet."""
-    found = f"t_{uuid.uuid4().hex[:8]}"
-    yield found
-    spark.sql(f"DROP TABLE IF EXISTS {found}")
 
 
 def constraints(session, table):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException
+from tests.support.on_connect import name_beside
 
 import bayou
 from bayou.errors import InvalidOptionError, TableNotFoundError
@@ -83,10 +84,10 @@ def test_restore_and_clones_say_which_files(spark, delta, table_path, explain, t
     plan = explain(f"CREATE TABLE delta.`{tmp_path}/copy` CLONE {delta} VERSION AS OF 2")
     assert re.search(r"Would clone version 2 of the source, 4 files", plan)
     assert re.search(r"Would copy 4 files \([\d,]+ bytes\)", plan)
-    assert "Would copy no file" in explain(f"CREATE TABLE {delta}_copy SHALLOW CLONE {delta}")
+    assert "Would copy no file" in explain(f"CREATE TABLE {name_beside(delta, '_copy')} SHALLOW CLONE {delta}")
     assert "Would do nothing" in explain(f"CREATE TABLE IF NOT EXISTS {delta} CLONE delta.`{table_path}`")
     assert not (tmp_path / "copy").exists()
-    assert not spark.catalog.tableExists(f"{delta}_copy")
+    assert not spark.catalog.tableExists(name_beside(delta, "_copy"))
     with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
         explain(f"CREATE TABLE {delta} CLONE delta.`{table_path}`")
 
