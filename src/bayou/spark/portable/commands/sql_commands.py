@@ -17,8 +17,9 @@ from bayou.spark.portable.commands.row_changes import changed_rows
 from bayou.spark.portable.commands.statements import statement_of
 from bayou.spark.portable.commands.tables.statements import run_table_statement
 from bayou.spark.portable.commands.tables.views import create_view
+from bayou.spark.portable.commands.targets import refuse_view
 from bayou.spark.portable.requests.frames import frame_of
-from bayou.spark.portable.text.row_changes import Insert, Merge, row_change
+from bayou.spark.portable.text.row_changes import Delete, Insert, Merge, Update, row_change
 from bayou.spark.portable.text.tables.creations import Create
 from bayou.spark.portable.text.tables.statements import table_statement
 from bayou.spark.portable.text.tables.views import temporary_view
@@ -26,7 +27,7 @@ from bayou.spark.portable.text.tree import UnreadableTextError
 from bayou.spark.read.request import is_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.connect import proto
@@ -63,10 +64,23 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
         change = row_change(sql.query)
     except UnreadableTextError:
         change = None
-    path = None if change is None else change.table.path
     if change is None:
         return _of_table(application, spark, command)
+    return _of_rows(application, spark, command, change, query)
+
+
+def _of_rows(
+    application: Application,
+    spark: SparkSession,
+    command: proto.Relation,
+    change: Merge | Insert | Delete | Update,
+    query: Callable[[str], DataFrame],
+) -> CommandAnswer | None:
+    """Run a statement that changes the rows of a table; None if it is the server's."""
+    sql, path = _sql_of(command), change.table.path
     if path is None:
+        if not isinstance(change, Insert):
+            refuse_view(spark, change.table.parts, type(change).__name__.upper())
         return None
     if isinstance(change, Insert):
         if not is_table(path):
