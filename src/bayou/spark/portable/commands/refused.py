@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import ParseException, PySparkException
@@ -25,11 +26,12 @@ _BEGINNINGS: Final = (
     *(("CACHE", "TABLE"), ("UNCACHE", "TABLE"), ("REFRESH", "TABLE"), ("ANALYZE", "TABLE"), ("MSCK", "REPAIR", "TABLE")),
 )
 _PATH: Final = re.compile(r"\bdelta\s*\.\s*`[^`]*/", re.IGNORECASE)
+_INSERT: Final = {("INSERT", "INTO"), ("INSERT", "OVERWRITE")}
 _LABEL: Final = (":", "BEGIN")
 
 
 def refuse_on_server(text: str) -> None:
-    """Raise UnsupportedFeatureError for a script, and for EXECUTE IMMEDIATE, that name Delta tables by path."""
+    """Raise UnsupportedFeatureError for scripts, EXECUTE IMMEDIATE and FROM ... INSERT that name Delta tables by path."""
     if "delta" not in text.lower():
         return
     found = words(text)
@@ -39,6 +41,8 @@ def refuse_on_server(text: str) -> None:
         what = "A SQL script"
     elif said[:2] == ["EXECUTE", "IMMEDIATE"]:
         what = "EXECUTE IMMEDIATE"
+    elif said[:1] == ["FROM"] and _INSERT & {(one.text.upper(), other.text.upper()) for one, other in pairwise(found)}:
+        what = "FROM ... INSERT"
     path = _path_in(found) if what else None
     if path is not None:
         raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-script", statement=what, path=path, features=("Spark Connect",))
