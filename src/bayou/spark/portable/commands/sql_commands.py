@@ -66,7 +66,7 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
     path = None if change is None else change.table.path
     if change is None:
         return _of_table(application, spark, command)
-    if path is None:
+    if path is None or not application.backend.catalog(spark).has_paths():
         return None
     if isinstance(change, Insert):
         if not is_table(path):

@@ -131,14 +131,14 @@ def test_columns_that_are_generated():
 
 def test_constraints_of_a_creation():
     found = read(
-        """CREATE TABLE {t} (id INT CHECK (id > 0) NOT NULL, check INT, CONSTRAINT c CHECK (a < (b)) RELY, PRIMARY KEY (id),
+        """CREATE TABLE {t} (id INT CHECK (id>/* more */0) NOT NULL, check INT, CONSTRAINT c CHECK (a < (b)) RELY, PRIMARY KEY (id),
         CONSTRAINT f FOREIGN KEY (id) REFERENCES other (id), primary STRING UNIQUE) USING delta"""
     )
     assert [each.name for each in found.columns] == ["id", "check", "primary"]
     assert found.columns[0].nullable is False
     assert found.constraints == (
         Constraint(None, "CHECK", "id > 0"),
-        Constraint("c", "CHECK", "a < (b)", says_rely=True),
+        Constraint("c", "CHECK", "a < ( b )", says_rely=True),
         Constraint(None, "PRIMARY KEY"),
         Constraint("f", "FOREIGN KEY"),
         Constraint(None, "UNIQUE"),
