@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import functools
 import gc
+import sys
 import traceback
 import uuid
 from functools import cache
@@ -34,7 +35,10 @@ TABLE = Path(__file__).parent.parent / "spark" / "not_on_connect.txt"
 
 @cache
 def left_out() -> dict[str, str]:
-    """Return the reasons by the ids of tests, functions and files below `tests/spark`, and by `fixture:NAME`."""
+    """Return the reasons by the ids of tests, functions and files below `tests/spark`, and by `fixture:NAME`.
+
+    An id that ends with `*` stands for all that begin so.
+    """
     found, reason = {}, ""
     for line in TABLE.read_text().splitlines():
         if line.startswith("# "):
@@ -51,8 +55,13 @@ def why_left_out(test: str, fixtures: Collection[str]) -> str | None:
     name = test.removeprefix(FOLDER)
     function = name.partition("[")[0]
     keys = [name, function, function.partition("::")[0], *(f"fixture:{each}" for each in fixtures)]
-    reasons = (left_out().get(each) for each in keys)
-    return next((reason for reason in reasons if reason is not None), None)
+    found = next((reason for each in keys if (reason := left_out().get(each)) is not None), None)
+    return found or next((reason for each, reason in _beginnings().items() if name.startswith(each)), None)
+
+
+@cache
+def _beginnings() -> dict[str, str]:
+    return {each.removesuffix("*"): reason for each, reason in left_out().items() if each.endswith("*")}
 
 
 def looks_into_the_jvm(error: BaseException) -> bool:
@@ -127,7 +136,9 @@ def _resolved_at_once(method: Any) -> Any:
     @functools.wraps(method)
     def resolved(*arguments: Any, **options: Any) -> Any:
         frame = method(*arguments, **options)
-        frame.schema  # noqa: B018  (which asks the server)
+        # bayou itself handles some errors of its own reads when it asks for their rows.
+        if not sys._getframe(1).f_globals["__name__"].startswith("bayou.spark.portable."):
+            frame.schema  # noqa: B018  (which asks the server)
         return frame
 
     return resolved

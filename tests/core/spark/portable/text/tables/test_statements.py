@@ -129,6 +129,14 @@ def test_columns_that_are_generated():
     assert found == Identity(10, -5, allows_explicit=True)
 
 
+@pytest.mark.parametrize(
+    ("clause", "transform"),
+    [("CLUSTERED BY (id) SORTED BY (v DESC) INTO 4 BUCKETS", "bucket"), ("PARTITIONED BY (p, days(at))", "days")],
+)
+def test_functions_of_columns_that_a_creation_partitions_by(clause, transform):
+    assert read("CREATE TABLE {t} (id INT, v INT, p INT, at TIMESTAMP) USING delta " + clause).transform == transform
+
+
 def test_constraints_of_a_creation():
     found = read(
         """CREATE TABLE {t} (id INT CHECK (id>/* more */0) NOT NULL, check INT, CONSTRAINT c CHECK (a < (b)) RELY, PRIMARY KEY (id),
