@@ -269,7 +269,6 @@ def test_other_statements(text):
             "CREATE TABLE {t} (a INT) PARTITIONED BY (a) USING delta",
         ),
         "CREATE TABLE {t} (a INT) USING delta PARTITIONED BY (a) CLUSTER BY (a)",
-        *("CREATE TABLE {t} (a INT) USING delta PARTITIONED BY (years(a))", "CREATE TABLE {t} (a INT) USING delta STORED AS ORC"),
         *("CREATE TABLE {t} (a INT) USING delta TBLPROPERTIES ('k')", "CREATE TABLE {t} (a INT) USING delta TBLPROPERTIES ()"),
         "CREATE TABLE {t} (a INT) USING delta TBLPROPERTIES ('k' = 'a', 'k' = 'b')",
         "CREATE TABLE {t} (a INT) USING delta TBLPROPERTIES ('provider' = 'x')",
