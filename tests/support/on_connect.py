@@ -127,8 +127,10 @@ def resolve_reads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     from pyspark.sql.connect.readwriter import DataFrameReader
     from pyspark.sql.connect.session import SparkSession
+    from pyspark.sql.connect.streaming.readwriter import DataStreamReader
 
-    for kind, name in ((DataFrameReader, "load"), (DataFrameReader, "table"), (SparkSession, "sql"), (SparkSession, "table")):
+    readers = ((kind, name) for kind in (DataFrameReader, DataStreamReader) for name in ("load", "table"))
+    for kind, name in (*readers, (SparkSession, "sql"), (SparkSession, "table")):
         monkeypatch.setattr(kind, name, _resolved_at_once(getattr(kind, name)))
 
 
