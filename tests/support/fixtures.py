@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -54,6 +55,14 @@ def session(spark: SparkSession) -> SparkSession:
 def name(spark: SparkSession, table_path: str) -> Iterator[str]:
     """A name in the catalog that nobody has. On Spark Connect it is a name by path."""
     yield from name_of_table(spark, table_path)
+
+
+@pytest.fixture
+def other_name(spark: SparkSession) -> Iterator[str]:
+    """A name in the catalog that nobody has, for a table of another source."""
+    found = f"t_{uuid.uuid4().hex[:8]}"
+    yield found
+    spark.sql(f"DROP TABLE IF EXISTS {found}")
 
 
 @pytest.fixture

@@ -93,10 +93,10 @@ def test_statements_are_known_whatever_they_hold_and_however_they_are_laid_out(s
             spark.sql(f"TRUNCATE TABLE {table} PARTITION (p = 1)")
 
 
-def test_a_table_of_another_source_is_truncated_by_spark(spark, name):
-    spark.range(3).write.format("parquet").saveAsTable(name)
-    spark.sql(f"TRUNCATE TABLE {name}")
-    assert spark.table(name).count() == 0
+def test_a_table_of_another_source_is_truncated_by_spark(spark, other_name):
+    spark.range(3).write.format("parquet").saveAsTable(other_name)
+    spark.sql(f"TRUNCATE TABLE {other_name}")
+    assert spark.table(other_name).count() == 0
 
 
 def source(spark, name):

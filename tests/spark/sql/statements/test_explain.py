@@ -119,14 +119,15 @@ def test_convert_says_which_folder(spark, delta, explain, tmp_path):
 def test_the_plan_is_that_of_its_time(spark, delta):
     frame = spark.sql(f"EXPLAIN OPTIMIZE {delta}")
     with pytest.raises(TableNotFoundError, match="TABLE_OR_VIEW_NOT_FOUND"):
-        spark.sql(f"EXPLAIN OPTIMIZE {delta}_missing")
+        spark.sql(f"EXPLAIN OPTIMIZE {name_beside(delta, '_missing')}")
     spark.sql(f"INSERT INTO {delta} VALUES (99, 1)")
     assert "version 2" in frame.first()[0]
     assert "version 3" in spark.sql(f"EXPLAIN OPTIMIZE {delta}").first()[0]
 
 
 def test_a_plan_has_no_secrets(spark, delta, explain):
-    text = f"CREATE TABLE {delta}_x CLONE {delta} TBLPROPERTIES ('fs.key' = 'hushhush') LOCATION 's3://k:hushhush@bucket/p'"
+    new = name_beside(delta, "_x")
+    text = f"CREATE TABLE {new} CLONE {delta} TBLPROPERTIES ('fs.key' = 'hushhush') LOCATION 's3://k:hushhush@bucket/p'"
     try:
         plan = explain(text)
     except AnalysisException as error:

@@ -215,7 +215,8 @@ def test_manifests_statistics_features_and_identities(spark, delta, table_path):
 
 @pytest.mark.smoke
 def test_explain_runs_nothing(spark, delta, table_path):
-    for start in ("OPTIMIZE", "VACUUM", f"CREATE TABLE {delta}_x CLONE", "GENERATE symlink_format_manifest FOR TABLE"):
+    clone = f"CREATE TABLE {name_beside(delta, '_x')} CLONE"
+    for start in ("OPTIMIZE", "VACUUM", clone, "GENERATE symlink_format_manifest FOR TABLE"):
         text = f"{start} {delta}"
         for mode in ("", "FORMATTED ", "EXTENDED "):
             assert "DeltaStatement" in spark.sql(f"EXPLAIN {mode}{text}").first()[0]
@@ -313,7 +314,7 @@ def test_a_path_is_no_name_if_the_session_has_no_paths(spark, delta, table_path)
 
 
 def test_what_is_replaced_must_be_there(spark, delta, tmp_path):
-    for target in (f"{delta}_missing", f"delta.`{tmp_path}/missing`"):
+    for target in (name_beside(delta, "_missing"), f"delta.`{tmp_path}/missing`"):
         with pytest.raises(TableNotFoundError, match="DELTA_CANNOT_REPLACE_MISSING_TABLE"):
             spark.sql(f"REPLACE TABLE {target} CLONE {delta}")
     spark.sql(f"CREATE OR REPLACE TABLE {name_beside(delta, '_copy')} CLONE {delta}")

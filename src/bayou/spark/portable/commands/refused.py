@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import ParseException, PySparkException
@@ -26,7 +25,6 @@ _BEGINNINGS: Final = (
     *(("CACHE", "TABLE"), ("UNCACHE", "TABLE"), ("REFRESH", "TABLE"), ("ANALYZE", "TABLE"), ("MSCK", "REPAIR", "TABLE")),
 )
 _PATH: Final = re.compile(r"\bdelta\s*\.\s*`[^`]*/", re.IGNORECASE)
-_INSERT: Final = {("INSERT", "INTO"), ("INSERT", "OVERWRITE")}
 _LABEL: Final = (":", "BEGIN")
 
 
@@ -41,8 +39,9 @@ def refuse_on_server(text: str) -> None:
         what = "A SQL script"
     elif said[:2] == ["EXECUTE", "IMMEDIATE"]:
         what = "EXECUTE IMMEDIATE"
-    elif said[:1] == ["FROM"] and _INSERT & {(one.text.upper(), other.text.upper()) for one, other in pairwise(found)}:
-        what = "FROM ... INSERT"
+    elif said[:1] == ["FROM"] and _path_in(found[_first_insert(found) :]) is not None:
+        what = "FROM ... INSERT INTO a table by path, other than INSERT INTO ... FROM ... SELECT,"
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",))
     path = _path_in(found) if what else None
     if path is not None:
         raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-script", statement=what, path=path, features=("Spark Connect",))
@@ -70,6 +69,16 @@ def refuse_unread(text: str, explained: Callable[[str], DataFrame]) -> None:
         pass  # it is valid, and the server does not know the table
     what = f"This form of {' '.join(beginning)} for a table by path"
     raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",))
+
+
+def _first_insert(found: list[Word]) -> int:
+    """Return the place of the first INSERT outside parentheses, or of the end."""
+    depth = 0
+    for number, word in enumerate(found):
+        depth += {"(": 1, ")": -1}.get(word.text, 0)
+        if not depth and word.text.upper() == "INSERT":
+            return number
+    return len(found)
 
 
 def _path_in(found: list[Word]) -> str | None:

@@ -78,7 +78,7 @@ def _of_rows(
 ) -> CommandAnswer | None:
     """Run a statement that changes the rows of a table; None if it is the server's."""
     sql, path = _sql_of(command), change.table.path
-    if path is None:
+    if path is None or not application.backend.catalog(spark).has_paths():
         if not isinstance(change, Insert):
             refuse_view(spark, change.table.parts, type(change).__name__.upper())
         return None
