@@ -86,7 +86,7 @@ def write_into(
     if stream is not None and stream.batch is not None:
         frame = stream.batch.to_run(frame)
     if target.materializes_partitions:
-        frame = _with_folder_names(backend, frame, target)
+        frame, partitions = _with_folder_names(backend, frame, target)
     uri = qualify(request.options.path).uri
     root = f"{uri}/{placement.folder}" if placement.folder else uri
     job = WriteJob(root, partitions, options, hadoop, observations)
@@ -146,13 +146,19 @@ def _check_not_encrypted(backend: Backend, frame: DataFrame, target: WriteTarget
         )
 
 
-def _with_folder_names(backend: Backend, frame: DataFrame, target: WriteTarget) -> DataFrame:
-    """Return the rows with the names of folders as second columns of the partition columns' names, after all others.
+def _with_folder_names(backend: Backend, frame: DataFrame, target: WriteTarget) -> tuple[DataFrame, tuple[str, ...]]:
+    """Return the rows with the names of folders as columns after all others, and the names of these columns.
 
-    Spark's writer distinguishes the two, and uses the last column of a name for the folders.
+    In a classic session they are second columns of the partition columns' names. Spark's writer distinguishes the two, and uses the
+    last column of a name for the folders. A server of Spark Connect finds columns by their names, so that these are new.
     """
-    names = dict(zip(target.folder_columns, target.physical_partitions, strict=True))
-    return frame.toDF(*(names.get(name, name) for name in backend.names_of(frame)))
+    given, folders = backend.names_of(frame), list(target.physical_partitions)
+    if not backend.is_native:
+        taken = {name.lower() for name in given}
+        while not taken.isdisjoint(name.lower() for name in folders):
+            folders = [f"folder-{name}" for name in folders]
+    names = dict(zip(target.folder_columns, folders, strict=True))
+    return frame.toDF(*(names.get(name, name) for name in given)), tuple(folders)
 
 
 def is_gathered(options: WriteOptions, target: WriteTarget) -> bool:
