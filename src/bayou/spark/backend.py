@@ -65,6 +65,7 @@ class WriteJob:
         observations: the names of the observations in the rows to return.
         open_files: the number of open files, one per partition value, after which a task sorts its remaining rows by partition;
             None if the session decides.
+        partition_bytes: the size of the partitions that `Backend.rebalanced` was to make; None if Spark decides.
     """
 
     root: str
@@ -73,6 +74,7 @@ class WriteJob:
     hadoop: Mapping[str, str] = field(repr=False)
     observations: Sequence[str] = ()
     open_files: int | None = None
+    partition_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

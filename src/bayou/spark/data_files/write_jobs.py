@@ -81,7 +81,7 @@ def write_into(
     """
     by, options, hadoop = placement.split_by, _writer_options(request.options, target), request.options.storage_options
     _check_not_encrypted(backend, frame, target, options)
-    frame, partitions = _gathered(backend, frame, request.options, target), target.physical_partitions
+    (frame, size), partitions = _gathered(backend, frame, request.options, target), target.physical_partitions
     stream = request.context.stream
     if stream is not None and stream.batch is not None:
         frame = stream.batch.to_run(frame)
@@ -101,7 +101,7 @@ def write_into(
         open_files = None if partitions else _MORE_THAN_TWO_FILES
         job = WriteJob(root, (by, *partitions), options, hadoop, observations, open_files)
     with _naming_failure(backend, target.log.table_uri, target.version):
-        return replace(backend.write_files(frame, job), read_by_tasks=read)
+        return replace(backend.write_files(frame, replace(job, partition_bytes=size)), read_by_tasks=read)
 
 
 @contextlib.contextmanager
@@ -168,12 +168,12 @@ def is_gathered(options: WriteOptions, target: WriteTarget) -> bool:
     return bool(properties.OPTIMIZE_WRITE.read(target.properties) or properties.AUTO_OPTIMIZE.read(target.properties))
 
 
-def _gathered(backend: Backend, frame: DataFrame, options: WriteOptions, target: WriteTarget) -> DataFrame:
-    """Return the rows in partitions of a good size for files, if requested."""
+def _gathered(backend: Backend, frame: DataFrame, options: WriteOptions, target: WriteTarget) -> tuple[DataFrame, int | None]:
+    """Return the rows in partitions of a good size for files, if requested, and this size in bytes, if it is not Spark's."""
     if not is_gathered(options, target):
-        return frame
+        return frame, None
     size, partitions = bins_of(backend.settings(frame.sparkSession), options.path)
-    return backend.rebalanced(frame, [quoted_name(name) for name in target.folder_columns], size, partitions)
+    return backend.rebalanced(frame, [quoted_name(name) for name in target.folder_columns], size, partitions), size
 
 
 def _writer_options(options: WriteOptions, target: WriteTarget) -> Mapping[str, str]:
