@@ -23,6 +23,8 @@ ON_CONNECT := --on-connect -n 2 --dist loadfile tests/connect $(addprefix tests/
 	merge/test_conditions.py merge/test_values.py merge/resolution/test_evolution.py statements/test_delete_statements.py) \
 	$(addprefix write/, test_batches.py test_conflicts.py test_empty_frames.py test_insert_casts.py test_merged_schemas.py) \
 	types/test_store_assignment.py)
+# What `make test-connect-all` runs: both whole folders. With a keyword, which all their tests have, a run takes every case.
+ALL_ON_CONNECT := --on-connect -n 2 --dist loadfile -k test tests/connect tests/spark
 # Arguments of scripts/mutants.py.
 MUTANTS ?=
 # Further arguments for pytest: make test ARGS="-k history -x"
@@ -46,11 +48,11 @@ SHARED_OUT := -n $(JOBS) --dist worksteal
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-connect test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts docs package lint format bench bench-peers clean
+.PHONY: help setup demo test test-connect test-connect-all test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts docs package lint format bench bench-peers clean
 
 help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: setup ## The flights of 2013 become a Delta table, are queried, travel in time (under two minutes after set-up); STORE=s3, CONNECT=1
 	@$(WITH_JAVA) $(if $(STORE),$(WITH_S3)) STORE=$(STORE) CONNECT=$(CONNECT) $(BIN)/python examples/demo.py
@@ -62,6 +64,9 @@ test: setup ## All tests but the long ones, on the newest PySpark
 
 test-connect: setup ## The tests on a server of Spark Connect that they start, in a process without classic sessions; PYSPARK=4.0
 	@$(WITH_JAVA) $(WITH_S3) $(WITH_S3_SERVER) $(if $(PYSPARK),$(BIN)/python scripts/matrix.py $(PYSPARK) --,$(PYTEST)) $(ON_CONNECT) $(ARGS)
+
+test-connect-all: setup ## All that can run on such a server, with every case (hours)
+	@$(WITH_JAVA) $(WITH_S3) $(WITH_S3_SERVER) $(PYTEST) $(ALL_ON_CONNECT) $(ARGS)
 
 test-core: setup ## The tests that need no JVM
 	@$(WITH_STORES) $(PYTEST) $(SHARED_OUT) tests/core tests/scenarios/core $(ARGS)

@@ -7,7 +7,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.support.on_connect import another_session
+from tests.support.on_connect import another_session, name_of_table
 from tests.support.operations.streams import Arrivals
 from tests.support.operations.writes import WRITERS
 from tests.support.tables.altered import INNER, append, create
@@ -52,21 +52,26 @@ def session(spark: SparkSession) -> SparkSession:
 
 
 @pytest.fixture
-def name(spark: SparkSession) -> Iterator[str]:
-    """A name in the catalog that nobody has."""
+def name(spark: SparkSession, table_path: str) -> Iterator[str]:
+    """A name in the catalog that nobody has. On Spark Connect it is a name by path."""
+    yield from name_of_table(spark, table_path)
+
+
+@pytest.fixture
+def other_name(spark: SparkSession) -> Iterator[str]:
+    """A name in the catalog that nobody has, for a table of another source."""
     found = f"t_{uuid.uuid4().hex[:8]}"
     yield found
     spark.sql(f"DROP TABLE IF EXISTS {found}")
 
 
 @pytest.fixture
-def people(spark):
-    """The name of a table of people in the catalog."""
-    name = f"people_{uuid.uuid4().hex[:8]}"
-    spark.sql(f"create table {name} (id bigint, name string) using delta")
-    spark.sql(f"insert into {name} values (1, 'a'), (2, 'b')")
-    yield name
-    spark.sql(f"drop table {name}")
+def people(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
+    """The name of a table of people: in the catalog, or by path on Spark Connect."""
+    for name in name_of_table(spark, str(tmp_path / "people"), "people"):
+        spark.sql(f"create table {name} (id bigint, name string) using delta")
+        spark.sql(f"insert into {name} values (1, 'a'), (2, 'b')")
+        yield name
 
 
 @pytest.fixture

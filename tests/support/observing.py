@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pyarrow.parquet as pq
+from tests.support.on_connect import is_on_connect
 
 import bayou
 from bayou.log.rows.vector_reader import read_vectors
@@ -155,6 +156,8 @@ def _newest_queries(spark: SparkSession) -> Iterator[Any]:
 
 def plan_of(frame: Any) -> str:
     """The physical plan as text, as it was after the query ran."""
+    if is_on_connect(frame.sparkSession):
+        return frame._explain_string()
     return frame._jdf.queryExecution().executedPlan().toString()
 
 

@@ -2,7 +2,7 @@
 """The tests of `tests/spark` on a stock server of Spark Connect: its session, and which tests it cannot run and why.
 
 `pytest --on-connect tests/spark/...` runs them so. `tests/spark/not_on_connect.txt` names the tests that are left out, below the
-reasons, which are also in `docs/connect.md`.
+reasons, which are also in `docs/connect.md`. Tests that ask for the JVM are skipped when they do so.
 """
 
 from __future__ import annotations
@@ -10,9 +10,16 @@ from __future__ import annotations
 import atexit
 import functools
 import gc
+import sys
+import traceback
+import uuid
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.errors import PySparkAttributeError
+
+from bayou.errors import SessionError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -22,12 +29,16 @@ if TYPE_CHECKING:
     from tests.support.connect_server import ConnectServer
 
 FOLDER = "tests/spark/"
+JVM: Final = "The test looks into the JVM of a classic session."
 TABLE = Path(__file__).parent.parent / "spark" / "not_on_connect.txt"
 
 
 @cache
 def left_out() -> dict[str, str]:
-    """Return the reasons by the ids of tests, functions and files below `tests/spark`, and by `fixture:NAME`."""
+    """Return the reasons by the ids of tests, functions and files below `tests/spark`, and by `fixture:NAME`.
+
+    An id that ends with `*` stands for all that begin so.
+    """
     found, reason = {}, ""
     for line in TABLE.read_text().splitlines():
         if line.startswith("# "):
@@ -44,13 +55,53 @@ def why_left_out(test: str, fixtures: Collection[str]) -> str | None:
     name = test.removeprefix(FOLDER)
     function = name.partition("[")[0]
     keys = [name, function, function.partition("::")[0], *(f"fixture:{each}" for each in fixtures)]
-    reasons = (left_out().get(each) for each in keys)
-    return next((reason for reason in reasons if reason is not None), None)
+    found = next((reason for each in keys if (reason := left_out().get(each)) is not None), None)
+    return found or next((reason for each, reason in _beginnings().items() if name.startswith(each)), None)
+
+
+@cache
+def _beginnings() -> dict[str, str]:
+    return {each.removesuffix("*"): reason for each, reason in left_out().items() if each.endswith("*")}
+
+
+def looks_into_the_jvm(error: BaseException) -> bool:
+    """Whether a test asked for the JVM of its session, by PySpark's own ways or by those of `bayou.spark.jvm`."""
+    of_pyspark = isinstance(error, PySparkAttributeError) and error.getCondition() == "JVM_ATTRIBUTE_NOT_SUPPORTED"
+    if not of_pyspark and not isinstance(error, SessionError):
+        return False
+    modules = [str(frame.f_globals["__name__"]) for frame, _ in traceback.walk_tb(error.__traceback__)]
+    last = max(number for number, module in enumerate(modules) if module.startswith("tests."))
+    asked = next((module for module in modules[last:] if module.startswith("bayou.")), "pyspark")
+    return asked.startswith(("pyspark", "bayou.spark.jvm."))
+
+
+def is_on_connect(session: SparkSession) -> bool:
+    """Whether a session is one of Spark Connect."""
+    return ".connect." in type(session).__module__
+
+
+def name_of_table(session: SparkSession, path: str, prefix: str = "t") -> Iterator[str]:
+    """A name in the catalog that nobody has, without its table at the end.
+
+    On Spark Connect it is a name by path, because the catalog of a stock server takes no Delta tables. Most tests of names run with
+    it as they are.
+    """
+    if is_on_connect(session):
+        yield f"delta.`{path}`"
+        return
+    found = f"{prefix}_{uuid.uuid4().hex[:8]}"
+    yield found
+    session.sql(f"DROP TABLE IF EXISTS {found}")
+
+
+def name_beside(name: str, suffix: str) -> str:
+    """A name of a table that nobody has, given one of `name_of_table`."""
+    return f"{name[:-1]}{suffix}`" if name.endswith("`") else f"{name}{suffix}"
 
 
 def settings_of(session: SparkSession) -> dict[str, str]:
     """Return the settings of a session of either kind."""
-    if ".connect." in type(session).__module__:
+    if is_on_connect(session):
         return dict(session.conf.getAll)
     from bayou.spark.jvm.core.session import settings_of as of_classic
 
@@ -85,8 +136,10 @@ def resolve_reads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     from pyspark.sql.connect.readwriter import DataFrameReader
     from pyspark.sql.connect.session import SparkSession
+    from pyspark.sql.connect.streaming.readwriter import DataStreamReader
 
-    for kind, name in ((DataFrameReader, "load"), (DataFrameReader, "table"), (SparkSession, "sql"), (SparkSession, "table")):
+    readers = ((kind, name) for kind in (DataFrameReader, DataStreamReader) for name in ("load", "table"))
+    for kind, name in (*readers, (SparkSession, "sql"), (SparkSession, "table")):
         monkeypatch.setattr(kind, name, _resolved_at_once(getattr(kind, name)))
 
 
@@ -94,10 +147,18 @@ def _resolved_at_once(method: Any) -> Any:
     @functools.wraps(method)
     def resolved(*arguments: Any, **options: Any) -> Any:
         frame = method(*arguments, **options)
-        frame.schema  # noqa: B018  (which asks the server)
+        if not _asked_by_bayou():
+            frame.schema  # noqa: B018  (which asks the server)
         return frame
 
     return resolved
+
+
+def _asked_by_bayou() -> bool:
+    """Whether bayou reads something for itself. It handles some errors of its own reads when it asks for their rows."""
+    modules = (str(frame.f_globals["__name__"]) for frame, _ in traceback.walk_stack(sys._getframe(1)))
+    asking = next(each for each in modules if not each.startswith(("pyspark.", __name__)))
+    return asking.startswith("bayou.spark.portable.")
 
 
 def _forget_open_sessions() -> None:

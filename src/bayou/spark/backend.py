@@ -71,6 +71,7 @@ class WriteJob:
         open_files: the number of open files, one per partition value, after which a task sorts its remaining rows by partition;
             None if the session decides.
         types: the types of the columns, those inside others included; None if they are not known.
+        partition_bytes: the size of the partitions that `Backend.rebalanced` was to make; None if Spark decides.
     """
 
     root: str
@@ -80,6 +81,7 @@ class WriteJob:
     observations: Sequence[str] = ()
     open_files: int | None = None
     types: frozenset[str] | None = None
+    partition_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,7 @@ def test_tables_are_cached(spark, name, table_path):
         ("BEGIN SELECT * FROM {t}; END", "A SQL script"),
         ("BEGIN INSERT INTO {t} (id, s) VALUES (1, 'x'); END", "A SQL script"),
         ("EXECUTE IMMEDIATE 'SELECT * FROM {t}'", "EXECUTE IMMEDIATE"),
+        ("FROM {t} INSERT INTO {t} SELECT id, s INSERT INTO {t} SELECT id, 'x'", "FROM ... INSERT"),
     ],
 )
 def test_what_is_refused(spark, name, table_path, text, shown):

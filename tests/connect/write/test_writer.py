@@ -36,6 +36,14 @@ def test_appends_and_overwrites_are_the_rows_that_delta_rs_reads(spark, path):
     assert [row["id"] for row in rows_of(path)] == [5, 6]
 
 
+@pytest.mark.in_turn(1)
+@pytest.mark.parametrize("name", ["_p", ".p", "_temporary"])
+def test_folders_of_partitions_may_have_names_that_spark_hides(spark, path, name):
+    written = bayou.write(spark.range(4).selectExpr("id", f"id % 2 as `{name}`"), path, partition_by=[name])
+    assert written.num_rows == 4
+    assert sorted(map(tuple, bayou.read(spark, path).collect())) == [(0, 0), (1, 1), (2, 0), (3, 1)]
+
+
 def test_statistics_come_from_the_footers(spark, path):
     bayou.write(spark.range(10).coalesce(1), path)
     (file,) = pa.table(deltalake.DeltaTable(path).get_add_actions(flatten=True)).to_pylist()

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from pathlib import Path
 
 import pytest
@@ -16,15 +15,6 @@ from bayou.errors import DeltaError, InvalidSchemaError, SchemaMismatchError
 from bayou.log.snapshot.clustering import clustering_columns, logical_clustering
 
 ROWS = "select 1L as id, 'a' as k, named_struct('x', 2.5D, 'y', 'b') as s"
-
-
-@pytest.fixture
-def name(spark):
-    """A name in the catalog that nobody has."""
-    bayou.enable(spark)
-    found = f"t_{uuid.uuid4().hex[:8]}"
-    yield found
-    spark.sql(f"DROP TABLE IF EXISTS {found}")
 
 
 def columns_of(path):

@@ -3,24 +3,27 @@
 
 from __future__ import annotations
 
-import uuid
 from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException
+from tests.support.on_connect import name_beside
 
 import bayou
 from bayou.errors import AppendOnlyError, DeltaError, TableExistsError, TableNotFoundError, UnsupportedFeatureError
 
 
 @pytest.fixture
-def name(spark):
+def name(spark, name):
     """A name in the catalog that nobody has; those that begin with it and two underscores go, too."""
-    found = f"t_{uuid.uuid4().hex[:8]}"
-    yield found
+    yield name
     for table in spark.catalog.listTables():
-        if table.name == found or table.name.startswith(f"{found}__"):
+        if table.name.startswith(f"{name}__"):
             spark.sql(f"DROP TABLE IF EXISTS {table.name}")
+
+
+def other(name, what):
+    return name_beside(name, f"__{what}")
 
 
 def state(spark, name):
@@ -90,10 +93,10 @@ def test_statements_are_known_whatever_they_hold_and_however_they_are_laid_out(s
             spark.sql(f"TRUNCATE TABLE {table} PARTITION (p = 1)")
 
 
-def test_a_table_of_another_source_is_truncated_by_spark(spark, name):
-    spark.range(3).write.format("parquet").saveAsTable(name)
-    spark.sql(f"TRUNCATE TABLE {name}")
-    assert spark.table(name).count() == 0
+def test_a_table_of_another_source_is_truncated_by_spark(spark, other_name):
+    spark.range(3).write.format("parquet").saveAsTable(other_name)
+    spark.sql(f"TRUNCATE TABLE {other_name}")
+    assert spark.table(other_name).count() == 0
 
 
 def source(spark, name):
@@ -110,7 +113,7 @@ def source(spark, name):
 @pytest.mark.smoke
 def test_a_table_like_another_one_has_all_of_it_but_the_rows(spark, name):
     source(spark, name)
-    copy = f"{name}__copy"
+    copy = other(name, "copy")
     spark.sql(f"CREATE TABLE {copy} LIKE {name}")
     old, new = state(spark, name), state(spark, copy)
     assert (new.version, new.num_files) == (0, 0)
@@ -132,25 +135,25 @@ def test_a_table_like_another_one_has_all_of_it_but_the_rows(spark, name):
 
 def test_the_statements_clauses_are_obeyed(spark, name, tmp_path):
     source(spark, name)
-    spark.sql(f"CREATE TABLE {name}__a LIKE {name} USING delta TBLPROPERTIES ('mine' = 'y', 'delta.appendOnly' = 'true')")
+    spark.sql(f"CREATE TABLE {other(name, 'a')} LIKE {name} USING delta TBLPROPERTIES ('mine' = 'y', 'delta.appendOnly' = 'true')")
     assert {
-        key: state(spark, f"{name}__a").properties[key] for key in ("mine", "delta.appendOnly", "delta.enableChangeDataFeed")
+        key: state(spark, other(name, "a")).properties[key] for key in ("mine", "delta.appendOnly", "delta.enableChangeDataFeed")
     } == {
         "mine": "y",
         "delta.appendOnly": "true",
         "delta.enableChangeDataFeed": "true",
     }
-    spark.sql(f"CREATE TABLE {name}__b LIKE {name} LOCATION '{tmp_path / 'b'}'")
+    spark.sql(f"CREATE TABLE {other(name, 'b')} LIKE {name} LOCATION '{tmp_path / 'b'}'")
     assert Path(tmp_path, "b", "_delta_log").is_dir()
-    assert history(spark, f"{name}__b")[0][1]["isManaged"] == "false"
+    assert history(spark, other(name, "b"))[0][1]["isManaged"] == "false"
     spark.sql(f"CREATE TABLE delta.`{tmp_path / 'c'}` LIKE {name}")
-    spark.sql(f"CREATE TABLE {name}__d LIKE delta.`{tmp_path / 'c'}`")
-    assert state(spark, f"{name}__d").schema == state(spark, name).schema
+    spark.sql(f"CREATE TABLE {other(name, 'd')} LIKE delta.`{tmp_path / 'c'}`")
+    assert state(spark, other(name, "d")).schema == state(spark, name).schema
     with pytest.raises(DeltaError):
-        spark.sql(f"CREATE TABLE {name}__e LIKE {name} TBLPROPERTIES ('delta.noSuchThing' = '1')")
+        spark.sql(f"CREATE TABLE {other(name, 'e')} LIKE {name} TBLPROPERTIES ('delta.noSuchThing' = '1')")
     with pytest.raises(UnsupportedFeatureError):
-        spark.sql(f"CREATE TABLE {name}__e LIKE {name} USING parquet")
-    assert not spark.catalog.tableExists(f"{name}__e")
+        spark.sql(f"CREATE TABLE {other(name, 'e')} LIKE {name} USING parquet")
+    assert not spark.catalog.tableExists(other(name, "e"))
 
 
 def test_what_belongs_to_one_tables_files_is_not_copied(spark, name):
@@ -162,16 +165,16 @@ def test_what_belongs_to_one_tables_files_is_not_copied(spark, name):
     table.clusterBy("v")
     table.changeColumn("v", dataType="bigint")
     spark.sql(f"INSERT INTO {name} VALUES (1, 2)")
-    spark.sql(f"CREATE TABLE {name}__copy LIKE {name}")
-    old, new = state(spark, name), state(spark, f"{name}__copy")
+    spark.sql(f"CREATE TABLE {other(name, 'copy')} LIKE {name}")
+    old, new = state(spark, name), state(spark, other(name, "copy"))
     names = "delta.rowTracking.materializedRowIdColumnName"
     assert new.properties[names] != old.properties[names]
     assert {f.physical_name for f in new.schema.fields}.isdisjoint(f.physical_name for f in old.schema.fields)
     assert "typeChanges" not in new.metadata.schema_string
     assert "delta.rowTracking" not in new.domain_metadata
-    assert bayou.DeltaTable.forName(spark, f"{name}__copy").detail().first().clusteringColumns == ["v"]
-    spark.sql(f"INSERT INTO {name}__copy VALUES (3, 4)")
-    assert [tuple(row) for row in spark.table(f"{name}__copy").collect()] == [(3, 4)]
+    assert bayou.DeltaTable.forName(spark, other(name, "copy")).detail().first().clusteringColumns == ["v"]
+    spark.sql(f"INSERT INTO {other(name, 'copy')} VALUES (3, 4)")
+    assert [tuple(row) for row in spark.table(other(name, "copy")).collect()] == [(3, 4)]
 
 
 def test_identity_columns_begin_anew(spark, name):
@@ -179,22 +182,22 @@ def test_identity_columns_begin_anew(spark, name):
     table.addColumn("i", "bigint", generatedAlwaysAs=bayou.IdentityGenerator())
     table.execute()
     spark.sql("select 1 v").write.format("delta").mode("append").saveAsTable(name)
-    spark.sql(f"CREATE TABLE {name}__copy LIKE {name}")
-    spark.sql("select 1 v").write.format("delta").mode("append").saveAsTable(f"{name}__copy")
-    assert spark.table(f"{name}__copy").first() == spark.table(name).first()
+    spark.sql(f"CREATE TABLE {other(name, 'copy')} LIKE {name}")
+    spark.sql("select 1 v").write.format("delta").mode("append").saveAsTable(other(name, "copy"))
+    assert spark.table(other(name, "copy")).first() == spark.table(name).first()
 
 
 def test_tables_and_views_of_other_sources_can_be_the_pattern(spark, name):
     spark.sql(f"CREATE TABLE {name} (a int, b string) USING parquet PARTITIONED BY (b) COMMENT 'c' TBLPROPERTIES ('mine' = 'x')")
-    spark.sql(f"CREATE TABLE {name}__copy LIKE {name} USING delta")
-    found = state(spark, f"{name}__copy")
+    spark.sql(f"CREATE TABLE {other(name, 'copy')} LIKE {name} USING delta")
+    found = state(spark, other(name, "copy"))
     assert (found.schema.names, found.partition_columns, found.properties) == (("a", "b"), ("b",), {"mine": "x"})
     spark.sql("CREATE OR REPLACE TEMP VIEW pattern AS SELECT 1 AS one, 'x' AS two")
-    spark.sql(f"CREATE TABLE {name}__view LIKE pattern USING delta")
-    assert state(spark, f"{name}__view").schema.names == ("one", "two")
+    spark.sql(f"CREATE TABLE {other(name, 'view')} LIKE pattern USING delta")
+    assert state(spark, other(name, "view")).schema.names == ("one", "two")
     for using in ("", "USING delta"):
         with pytest.raises((AnalysisException, TableNotFoundError)):
-            spark.sql(f"CREATE TABLE {name}__none LIKE {name}__nothing {using}")
-    spark.sql(f"CREATE TABLE {name}__plain LIKE {name}")
-    assert spark.table(f"{name}__plain").columns == ["a", "b"]
-    assert "parquet" in str(spark.sql(f"DESCRIBE EXTENDED {name}__plain").collect())
+            spark.sql(f"CREATE TABLE {other(name, 'none')} LIKE {other(name, 'nothing')} {using}")
+    spark.sql(f"CREATE TABLE {other(name, 'plain')} LIKE {name}")
+    assert spark.table(other(name, "plain")).columns == ["a", "b"]
+    assert "parquet" in str(spark.sql(f"DESCRIBE EXTENDED {other(name, 'plain')}").collect())

@@ -87,7 +87,7 @@ def test_a_shallow_clone_whose_file_is_gone_names_the_source(spark, source, tabl
     clone = source.clone(f"{table_path}-clone", isShallow=True)
     for file in Path(path).rglob("*.parquet"):
         file.unlink()
-    fresh = spark.newSession()
+    fresh = bayou.enable(spark.newSession())
     with pytest.raises(DataFileNotFoundError, match="shallow clone") as caught:
         fresh.read.format("delta").load(f"{table_path}-clone").collect()
     assert caught.value.table == bayou.open(path).table_uri

@@ -3,24 +3,15 @@
 
 from __future__ import annotations
 
-import uuid
 from pathlib import Path
 
 import pytest
+from tests.support.on_connect import name_beside
 
 import bayou
 from bayou import DeltaTable
 from bayou.errors import ConstraintViolationError, DeltaError, InvalidSchemaError, TableExistsError, TableNotFoundError
 from bayou.protocol.actions.actions import Protocol
-
-
-@pytest.fixture
-def name(spark):
-    """A name in the catalog that nobody has."""
-    bayou.enable(spark)
-    found = f"t_{uuid.uuid4().hex[:8]}"
-    yield found
-    spark.sql(f"DROP TABLE IF EXISTS {found}")
 
 
 def files(path):
@@ -46,7 +37,7 @@ def test_a_table_that_is_there_gets_a_name(spark, name, table_path):
     DeltaTable.createIfNotExists(spark).tableName(name).location(table_path).execute()
     assert spark.table(name).count() == 3
     assert bayou.open(table_path).version() == 0
-    other = f"{name}_other"
+    other = name_beside(name, "_other")
     with pytest.raises(InvalidSchemaError) as caught:
         DeltaTable.create(spark).tableName(other).location(table_path).addColumn("x", "INT").execute()
     assert caught.value.getErrorClass() == "DELTA_CREATE_TABLE_SCHEME_MISMATCH"
@@ -71,17 +62,17 @@ def test_a_table_that_is_there_gets_no_name_by_another_description(spark, name, 
     assert files(table_path) == before
 
 
-def test_a_table_of_another_format_and_a_view_are_not_replaced(spark, name):
+def test_a_table_of_another_format_and_a_view_are_not_replaced(spark, other_name):
     for made, gone in (
-        (f"CREATE TABLE {name} (id INT) USING parquet", f"DROP TABLE {name}"),
-        (f"CREATE VIEW {name} AS SELECT 1 id", f"DROP VIEW {name}"),
+        (f"CREATE TABLE {other_name} (id INT) USING parquet", f"DROP TABLE {other_name}"),
+        (f"CREATE VIEW {other_name} AS SELECT 1 id", f"DROP VIEW {other_name}"),
     ):
         spark.sql(made)
         for builder in (DeltaTable.create(spark), DeltaTable.createIfNotExists(spark), DeltaTable.createOrReplace(spark)):
             with pytest.raises(TableExistsError) as caught:
-                builder.tableName(name).addColumn("id", "INT").execute()
+                builder.tableName(other_name).addColumn("id", "INT").execute()
             assert caught.value.getErrorClass() == "DELTA_NOT_A_DELTA_TABLE"
-        assert spark.table(name).columns == ["id"]
+        assert spark.table(other_name).columns == ["id"]
         spark.sql(gone)
 
 
@@ -109,10 +100,10 @@ def test_what_is_not_there_is_not_replaced(spark, table_path, name):
     assert DeltaTable.forName(spark, name).toDF().columns == ["id"]
 
 
-def test_views_and_other_tables_are_no_delta_tables(spark, name):
+def test_views_and_other_tables_are_no_delta_tables(spark, other_name):
     spark.range(1).createOrReplaceTempView("a_view")
-    spark.sql(f"CREATE TABLE {name} (id INT) USING parquet")
-    for other in ("a_view", name, "nothing_of_that_name"):
+    spark.sql(f"CREATE TABLE {other_name} (id INT) USING parquet")
+    for other in ("a_view", other_name, "nothing_of_that_name"):
         with pytest.raises(TableNotFoundError) as caught:
             DeltaTable.forName(spark, other)
         assert caught.value.getErrorClass() == "DELTA_MISSING_DELTA_TABLE"

@@ -35,7 +35,7 @@ def made(spark, path, start, step):
 
 def files(path):
     """The data files. A task that ends after its job has failed may leave its file, so the failing writes have one task."""
-    return sorted(file.name for file in Path(path).glob("*.parquet"))
+    return sorted(file.name for file in Path(path).rglob("*.parquet"))
 
 
 @pytest.mark.smoke

@@ -124,7 +124,7 @@ def test_the_users_session_keeps_its_int96_setting_and_it_does_not_matter(spark,
 )
 def test_files_are_as_the_properties_of_the_table_say_and_the_option_beats_them(spark, table_path, options, codec, encoding):
     spark.range(0, 5000, 1, 1).write.format("delta").options(**options).save(table_path)
-    (file,) = Path(table_path).glob("*.parquet")
+    (file,) = Path(table_path).rglob("*.parquet")
     column = pq.read_metadata(file).row_group(0).column(0)
     assert column.compression == codec
     assert encoding in column.encodings
@@ -133,4 +133,4 @@ def test_files_are_as_the_properties_of_the_table_say_and_the_option_beats_them(
 @pytest.mark.parametrize("name", ["delta.autoOptimize", "delta.autoOptimize.optimizeWrite"])
 def test_rows_are_gathered_where_the_table_says_so(spark, table_path, name):
     spark.range(0, 100, 1, 4).write.format("delta").option(name, "true").save(table_path)
-    assert len(list(Path(table_path).glob("*.parquet"))) == 1
+    assert len(list(Path(table_path).rglob("*.parquet"))) == 1

@@ -171,7 +171,7 @@ def test_several_row_groups_are_taken_together(spark, table_path):
     bayou.write(rows, table_path, **{"parquet.block.size": "65536", "parquet.page.size": "1024"})
     import pyarrow.parquet as pq
 
-    (file,) = Path(table_path).glob("*.parquet")
+    (file,) = Path(table_path).rglob("*.parquet")
     assert pq.read_metadata(file).num_row_groups > 1
     (stats,) = stats_of(table_path)
     assert (stats["minValues"]["id"], stats["maxValues"]["id"]) == (0, 19_999)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import uuid
-
 import pytest
 
 import bayou
@@ -18,13 +16,11 @@ PROPERTIES = (
 @pytest.fixture(params=["name", "path"])
 def table(request, spark, table_path):
     """A table with a row, by a name of the catalog or by its path."""
-    named = f"t_{uuid.uuid4().hex[:8]}"
-    found = named if request.param == "name" else f"delta.`{table_path}`"
+    found = request.getfixturevalue("name") if request.param == "name" else f"delta.`{table_path}`"
     where = f"LOCATION '{table_path}'" if request.param == "name" else ""
     spark.sql(f"CREATE TABLE {found} (id BIGINT, name STRING, s STRUCT<x: INT>) USING delta {where} TBLPROPERTIES ({PROPERTIES})")
     spark.sql(f"INSERT INTO {found} VALUES (1, 'a', struct(1))")
-    yield found
-    spark.sql(f"DROP TABLE IF EXISTS {named}")
+    return found
 
 
 def snapshot(path):

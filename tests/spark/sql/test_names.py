@@ -69,16 +69,16 @@ def test_several_threads_write_to_a_name(spark, name):
     assert ids(spark.table(name)) == [0, 1, 2, 3]
 
 
-def test_tables_of_other_sources_are_sparks(spark, name):
-    spark.range(2).write.format("parquet").saveAsTable(name)
-    spark.range(2).write.format("parquet").mode("append").saveAsTable(name)
-    spark.sql(f"INSERT INTO {name} VALUES (7)")
-    assert ids(spark.table(name)) == [0, 0, 1, 1, 7]
-    assert entry_of(spark, name)["Provider"].lower() == "parquet"
-    spark.sql(f"DROP TABLE {name}")
-    spark.sql(f"CREATE TABLE {name} USING json AS SELECT 1 AS a")
-    assert spark.table(name).count() == 1
-    assert spark.sql(f"SHOW TBLPROPERTIES {name}").count() == 0
+def test_tables_of_other_sources_are_sparks(spark, other_name):
+    spark.range(2).write.format("parquet").saveAsTable(other_name)
+    spark.range(2).write.format("parquet").mode("append").saveAsTable(other_name)
+    spark.sql(f"INSERT INTO {other_name} VALUES (7)")
+    assert ids(spark.table(other_name)) == [0, 0, 1, 1, 7]
+    assert entry_of(spark, other_name)["Provider"].lower() == "parquet"
+    spark.sql(f"DROP TABLE {other_name}")
+    spark.sql(f"CREATE TABLE {other_name} USING json AS SELECT 1 AS a")
+    assert spark.table(other_name).count() == 1
+    assert spark.sql(f"SHOW TBLPROPERTIES {other_name}").count() == 0
 
 
 def test_a_catalog_that_cannot_be_loaded_stays_and_delta_is_a_source_of_the_older_kind(spark):

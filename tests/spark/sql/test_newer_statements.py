@@ -86,13 +86,13 @@ def test_keys_are_refused_by_name(spark, table, table_path, key):
 
 
 @declares
-def test_constraints_of_tables_of_other_kinds_are_sparks(spark, name):
+def test_constraints_of_tables_of_other_kinds_are_sparks(spark, other_name):
     with pytest.raises(AnalysisException) as caught:
-        spark.sql(f"CREATE TABLE {name} (id INT CHECK (id > 0)) USING parquet")
+        spark.sql(f"CREATE TABLE {other_name} (id INT CHECK (id > 0)) USING parquet")
     assert not isinstance(caught.value, DeltaError)
-    spark.sql(f"CREATE TABLE {name} (id INT) USING parquet")
+    spark.sql(f"CREATE TABLE {other_name} (id INT) USING parquet")
     with pytest.raises(AnalysisException) as caught:
-        spark.sql(f"ALTER TABLE {name} ADD PRIMARY KEY (id)")
+        spark.sql(f"ALTER TABLE {other_name} ADD PRIMARY KEY (id)")
     assert not isinstance(caught.value, DeltaError)
 
 
@@ -138,10 +138,10 @@ def test_a_name_of_several_parts_is_the_longest_table(spark, name, table_path):
 
 
 @comments
-def test_comments_of_other_tables_are_sparks(spark, name):
-    spark.sql(f"CREATE TABLE {name} (id INT) USING parquet")
-    spark.sql(f"COMMENT ON COLUMN {name}.id IS 'x'")
-    assert spark.sql(f"DESCRIBE {name}").first().comment == "x"
+def test_comments_of_other_tables_are_sparks(spark, other_name):
+    spark.sql(f"CREATE TABLE {other_name} (id INT) USING parquet")
+    spark.sql(f"COMMENT ON COLUMN {other_name}.id IS 'x'")
+    assert spark.sql(f"DESCRIBE {other_name}").first().comment == "x"
 
 
 @pytest.fixture
@@ -205,8 +205,8 @@ def test_what_cannot_be_replaced_changes_nothing(spark, pairs, table_path, text)
     assert snapshot(table_path).version == 1
 
 
-def test_replacing_inserts_into_other_tables_are_sparks(spark, name):
-    spark.sql(f"CREATE TABLE {name} (id INT) USING parquet")
+def test_replacing_inserts_into_other_tables_are_sparks(spark, other_name):
+    spark.sql(f"CREATE TABLE {other_name} (id INT) USING parquet")
     with pytest.raises(AnalysisException) as caught:
-        spark.sql(f"INSERT INTO {name} REPLACE USING (id) VALUES (1)")
+        spark.sql(f"INSERT INTO {other_name} REPLACE USING (id) VALUES (1)")
     assert not isinstance(caught.value, DeltaError)

@@ -63,11 +63,11 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("text", OTHERS)
-def test_what_is_about_no_delta_table_fails_as_spark_has_it(spark, name, text):
-    spark.sql(f"CREATE TABLE {name} (id BIGINT) USING parquet")
+def test_what_is_about_no_delta_table_fails_as_spark_has_it(spark, other_name, text):
+    spark.sql(f"CREATE TABLE {other_name} (id BIGINT) USING parquet")
     spark.sql("CREATE OR REPLACE TEMPORARY VIEW some_view AS SELECT 1")
     with pytest.raises(ParseException):
-        spark.sql(text.format(p=name, v="some_view"))
+        spark.sql(text.format(p=other_name, v="some_view"))
 
 
 @pytest.mark.parametrize("word", ["history", "detail"])

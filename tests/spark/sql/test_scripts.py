@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import uuid
-
 import pyspark
 import pytest
 from pyspark.errors import AnalysisException
@@ -29,14 +27,6 @@ CHANGES = {
     "update behind WITH": f"WITH q AS (SELECT 1) UPDATE {{t}} SET s = {STRUCT}, id = (SELECT * FROM q)",
     "merge behind WITH": f"WITH q AS (SELECT 1) MERGE INTO {{t}} USING q ON {{t}}.id = 1 WHEN MATCHED THEN UPDATE SET s = {STRUCT}",
 }
-
-
-@pytest.fixture
-def name(spark):
-    """A name that no table has yet."""
-    found = f"t_{uuid.uuid4().hex[:8]}"
-    yield found
-    spark.sql(f"DROP TABLE IF EXISTS {found}")
 
 
 def constraints(session, table):
@@ -68,12 +58,12 @@ def test_a_merge_adds_columns_to_a_table_that_the_script_makes(spark, name):
     assert rows == [(1, 5)]
 
 
-def test_sparks_own_error_tells_that_another_sources_rows_cannot_be_changed(spark, name):
-    spark.sql(f"CREATE TABLE {name} USING parquet AS SELECT 1 id")
+def test_sparks_own_error_tells_that_another_sources_rows_cannot_be_changed(spark, other_name):
+    spark.sql(f"CREATE TABLE {other_name} USING parquet AS SELECT 1 id")
     with pytest.raises(AnalysisException, match="does not support DELETE"):
-        spark.sql(f"BEGIN DELETE FROM {name}; END")
+        spark.sql(f"BEGIN DELETE FROM {other_name}; END")
     with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
-        spark.sql(f"BEGIN UPDATE no_{name} SET id = 1; END")
+        spark.sql(f"BEGIN UPDATE no_{other_name} SET id = 1; END")
 
 
 def test_a_setting_that_changes_in_a_script_does_not_move_a_tables_name(spark, name):

@@ -109,14 +109,6 @@ def test_a_stream_hands_it_on(spark, table_path, tmp_path):
     assert stored_type(target) == VectorUDT().jsonValue()
 
 
-@pytest.fixture
-def name(spark):
-    """A name in the catalog that nobody has."""
-    found = f"t_{uuid.uuid4().hex[:8]}"
-    yield found
-    spark.sql(f"DROP TABLE IF EXISTS {found}")
-
-
 def test_a_table_with_a_name_has_it(spark, name):
     spark.createDataFrame([(1, ONE)], SCHEMA).write.format("delta").saveAsTable(name)
     spark.createDataFrame([(2, TWO)], SCHEMA).write.insertInto(name)

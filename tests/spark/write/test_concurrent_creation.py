@@ -99,7 +99,7 @@ def test_a_first_append_fills_the_columns_of_a_table_that_was_created_meanwhile(
     found = bayou.read(spark, table_path).orderBy("id").collect()
     assert [(row.id, row.source) for row in found] == [(number, "unknown") for number in range(5)]
     assert len({row.number for row in found if row.number >= 10}) == 5
-    files = [*Path(table_path).glob("*.parquet")]
+    files = [*Path(table_path).rglob("*.parquet")]
     assert len(files) == bayou.open(table_path).snapshot().num_files  # those of the first attempt were deleted
 
 

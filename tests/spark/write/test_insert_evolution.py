@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import uuid
-
 import pyspark
 import pytest
 from pyspark.errors import AnalysisException
@@ -13,14 +11,6 @@ import bayou
 from bayou.errors import DeltaError, InvalidSchemaError, SchemaMismatchError
 
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
-
-
-@pytest.fixture
-def name(spark):
-    """A name in the catalog that nobody has."""
-    found = f"t_{uuid.uuid4().hex[:8]}"
-    yield found
-    spark.sql(f"DROP TABLE IF EXISTS {found}")
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import uuid
-
 import pytest
 from pyspark.errors import ParseException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
@@ -14,14 +12,11 @@ from bayou.errors import DeltaError, SchemaMismatchError, TableNotFoundError
 
 
 @pytest.fixture
-def name(spark):
+def name(spark, name):
     """A table of two rows, which the catalog knows."""
-    bayou.enable(spark)
-    found = f"t_{uuid.uuid4().hex[:8]}"
-    spark.sql(f"CREATE TABLE {found} (id BIGINT, data STRING) USING delta")
-    spark.sql(f"INSERT INTO {found} VALUES (1, 'a'), (2, 'b')")
-    yield found
-    spark.sql(f"DROP TABLE IF EXISTS {found}")
+    spark.sql(f"CREATE TABLE {name} (id BIGINT, data STRING) USING delta")
+    spark.sql(f"INSERT INTO {name} VALUES (1, 'a'), (2, 'b')")
+    return name
 
 
 def rows(spark, name):

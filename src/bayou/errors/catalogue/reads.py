@@ -32,6 +32,9 @@ DELTA_OPERATION_NOT_ALLOWED/connect-text UnsupportedFeatureError
 DELTA_OPERATION_NOT_ALLOWED/connect-script UnsupportedFeatureError
     {statement} is run by the Spark Connect server, which cannot read or write delta.`{path}`.
     Next: Send each statement with a call of spark.sql, or run the script on a classic session.
+DELTA_OPERATION_NOT_ALLOWED/connect-view UnsupportedFeatureError
+    {relation} is a temporary view, and on a Spark Connect session no {operation} changes the rows of a table through a view.
+    Next: Name the table in the {operation} by its path, as in delta.`/a/path`.
 DELTA_ILLEGAL_OPTION/storage-level InvalidOptionError
     The storage level {given!r} of CACHE TABLE is unknown.
     Next: Use one of PySpark's, such as MEMORY_ONLY or DISK_ONLY.

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bayou.errors import DeltaError, failed
 from bayou.log.operations.create import first_actions
 from bayou.log.operations.create_like import like_actions
 from bayou.log.snapshot.clustering import logical_clustering
@@ -86,4 +87,16 @@ def definition_like(name: str | None, location: str | None, source: Snapshot, pr
         properties,
         source.metadata.description,
         source,
+    )
+
+
+def refused_transform(transform: str, table: str) -> DeltaError:
+    """Return the error for a table that is to be partitioned by a function of a column, such as `bucket` or `days`."""
+    is_bucket = "bucket" in transform.lower()
+    return failed(
+        "DELTA_OPERATION_NOT_ALLOWED_DETAIL",
+        table=table,
+        error_class="DELTA_OPERATION_NOT_ALLOWED_DETAIL" if is_bucket else "DELTA_OPERATION_NOT_ALLOWED",
+        features=[transform],
+        operation="Bucketing" if is_bucket else "Partitioning by expressions",
     )

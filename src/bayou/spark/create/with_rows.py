@@ -65,13 +65,13 @@ def _write_table(application: Application, rows: DataFrame, statement: TableStat
         statement_of_commit = Statement(statement.operation, definition.comment, place.managed, replaces, overwrites)
         context = WriteContext(statement_of_commit)
         if replaces and not overwrites:
-            options = _whole(options, options_of_writer)
+            options = whole(options, options_of_writer)
     write(application, rows, WriteRequest(options, context))
     if place.name is not None and not place.is_registered:
         catalog.create(place.name, place.uri, managed=place.managed, if_absent=if_absent or not statement.creates)
 
 
-def _whole(options: WriteOptions, options_of_writer: Mapping[str, str]) -> WriteOptions:
+def whole(options: WriteOptions, options_of_writer: Mapping[str, str]) -> WriteOptions:
     """Return the options of a statement that replaces all rows, even if the session's partition overwrite mode is dynamic.
 
     Raises:

@@ -82,12 +82,12 @@ def write_into(
     """
     by, options, hadoop = placement.split_by, _writer_options(request.options, target), request.options.storage_options
     _check_not_encrypted(backend, frame, target, options)
-    frame, partitions = _gathered(backend, frame, request.options, target), target.physical_partitions
+    (frame, size), partitions = _gathered(backend, frame, request.options, target), target.physical_partitions
     stream = request.context.stream
     if stream is not None and stream.batch is not None:
         frame = stream.batch.to_run(frame)
     if target.materializes_partitions:
-        frame = _with_folder_names(backend, frame, target)
+        frame, partitions = _with_folder_names(backend, frame, target)
     uri = qualify(request.options.path).uri
     root = f"{uri}/{placement.folder}" if placement.folder else uri
     job = WriteJob(root, partitions, options, hadoop, observations, types=frozenset(primitives(target.schema)))
@@ -102,7 +102,7 @@ def write_into(
         open_files = None if partitions else _MORE_THAN_TWO_FILES
         job = replace(job, partition_by=(by, *partitions), options=options, open_files=open_files)
     with _naming_failure(backend, target.log.table_uri, target.version):
-        return replace(backend.write_files(frame, job), read_by_tasks=read)
+        return replace(backend.write_files(frame, replace(job, partition_bytes=size)), read_by_tasks=read)
 
 
 @contextlib.contextmanager
@@ -147,13 +147,19 @@ def _check_not_encrypted(backend: Backend, frame: DataFrame, target: WriteTarget
         )
 
 
-def _with_folder_names(backend: Backend, frame: DataFrame, target: WriteTarget) -> DataFrame:
-    """Return the rows with the names of folders as second columns of the partition columns' names, after all others.
+def _with_folder_names(backend: Backend, frame: DataFrame, target: WriteTarget) -> tuple[DataFrame, tuple[str, ...]]:
+    """Return the rows with the names of folders as columns after all others, and the names of these columns.
 
-    Spark's writer distinguishes the two, and uses the last column of a name for the folders.
+    In a classic session they are second columns of the partition columns' names. Spark's writer distinguishes the two, and uses the
+    last column of a name for the folders. A server of Spark Connect finds columns by their names, so that these are new.
     """
-    names = dict(zip(target.folder_columns, target.physical_partitions, strict=True))
-    return frame.toDF(*(names.get(name, name) for name in backend.names_of(frame)))
+    given, folders = backend.names_of(frame), list(target.physical_partitions)
+    if not backend.is_native:
+        taken = {name.lower() for name in given}
+        while not taken.isdisjoint(name.lower() for name in folders):
+            folders = [f"folder-{name}" for name in folders]
+    names = dict(zip(target.folder_columns, folders, strict=True))
+    return frame.toDF(*(names.get(name, name) for name in given)), tuple(folders)
 
 
 def is_gathered(options: WriteOptions, target: WriteTarget) -> bool:
@@ -163,12 +169,12 @@ def is_gathered(options: WriteOptions, target: WriteTarget) -> bool:
     return bool(properties.OPTIMIZE_WRITE.read(target.properties) or properties.AUTO_OPTIMIZE.read(target.properties))
 
 
-def _gathered(backend: Backend, frame: DataFrame, options: WriteOptions, target: WriteTarget) -> DataFrame:
-    """Return the rows in partitions of a good size for files, if requested."""
+def _gathered(backend: Backend, frame: DataFrame, options: WriteOptions, target: WriteTarget) -> tuple[DataFrame, int | None]:
+    """Return the rows in partitions of a good size for files, if requested, and this size in bytes, if it is not Spark's."""
     if not is_gathered(options, target):
-        return frame
+        return frame, None
     size, partitions = bins_of(backend.settings(frame.sparkSession), options.path)
-    return backend.rebalanced(frame, [quoted_name(name) for name in target.folder_columns], size, partitions)
+    return backend.rebalanced(frame, [quoted_name(name) for name in target.folder_columns], size, partitions), size
 
 
 def _writer_options(options: WriteOptions, target: WriteTarget) -> Mapping[str, str]:

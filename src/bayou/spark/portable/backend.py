@@ -187,7 +187,7 @@ class PortableBackend:
     def rebalanced(
         self, frame: DataFrame, columns: Sequence[str], size: int | None = None, partitions: int | None = None
     ) -> DataFrame:
-        """Return the rows in partitions of a good size. The client cannot state the size, so Spark's applies."""
+        """Return the rows in partitions of a good size. A hint cannot state it, so `write_files` makes it the session's."""
         del size
         return frame.hint("rebalance", *([] if partitions is None else [partitions]), *map(F.expr, columns))
 
@@ -327,7 +327,8 @@ class PortableBackend:
         check_before_write(frame.sparkSession, job.root, job.hadoop)
         folder = f"{job.root}/{JOB_FOLDER}{uuid.uuid4().hex}"
         options = {**for_writer(job.options), **_WRITER_OPTIONS}
-        settings = {**values(Job.WRITE, job.types), **({} if job.open_files is None else {_OPEN_FILES: str(job.open_files)})}
+        own = {_OPEN_FILES: job.open_files, _PARTITION_BYTES: job.partition_bytes}
+        settings = {**values(Job.WRITE, job.types), **{name: str(value) for name, value in own.items() if value is not None}}
         try:
             with pinned(frame.sparkSession, settings):
                 frame.write.mode("append").options(**options).partitionBy(*job.partition_by).parquet(folder)
@@ -377,6 +378,7 @@ _WRITER_OPTIONS: Final = {
 }
 """No file `_SUCCESS`, and no second renaming of files. The folder is new, so nobody reads it before the commit."""
 _OPEN_FILES: Final = "spark.sql.maxConcurrentOutputFileWriters"
+_PARTITION_BYTES: Final = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
 _PARSER_SETTINGS: Final = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.legacy.consecutiveStringLiterals.enabled",

@@ -15,8 +15,9 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.types.char_varchar import bounded_length, parse_type_text, type_text
 from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type
-from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructType
+from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructType, UserDefinedType
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import innermost
 from bayou.spark.portable.stored_values import FLOATS, checked, legacy, plain, stored
 from bayou.spark.types.alignment import same_names_and_types
 from bayou.spark.types.types import sql_type
@@ -61,6 +62,8 @@ def aligned_rows(
         if source is None:
             if not fills and CURRENT_DEFAULT not in field.metadata:
                 raise _missing(table, field.name)
+            if CURRENT_DEFAULT not in field.metadata and any(isinstance(each, UserDefinedType) for each in innermost(field.type)):
+                continue  # SQL has no such type, and a write fills what is missing with null
             default = field.metadata.get(CURRENT_DEFAULT, "null")
             value = f"cast(({default}\n) as {sql_type(field.type)})"
             columns.append(F.expr(value).alias(field.name))

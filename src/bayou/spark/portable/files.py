@@ -12,6 +12,7 @@ from urllib.parse import quote
 from bayou.errors import DeltaError
 from bayou.spark.backend import WrittenFile
 from bayou.storage import list_tree, open_store, qualify
+from bayou.storage.trees import EVERY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,14 +34,19 @@ def files_in(folder: str, storage_options: Mapping[str, str]) -> list[WrittenFil
     store = open_store(qualify(folder), storage_options)
     found = []
     try:
-        for batch in list_tree(store):
+        for batch in list_tree(store, EVERY_NAME):
             for row in batch.to_pylist():
-                if not row["is_folder"] and row["path"].endswith(".parquet"):
+                if not row["is_folder"] and row["path"].endswith(".parquet") and not _is_hidden(row["path"]):
                     uri = quote(f"{folder}/{row['path']}", safe="/:=@!$&'()*+,;~-._")
                     found.append(WrittenFile(uri, row["size"], row["modification_time"]))
     except FileNotFoundError:
         return []
     return sorted(found, key=lambda file: file.uri)
+
+
+def _is_hidden(path: str) -> bool:
+    """Whether a committer of the server left a file, such as one in `_temporary`. Folders of partitions may begin like those."""
+    return any(part.startswith(("_", ".")) and "=" not in part for part in path.split("/"))
 
 
 def remove_empty(folder: str, *, is_deep: bool = True) -> None:

@@ -23,6 +23,8 @@ _logger = logging.getLogger("bayou")
 _UNKNOWN_SOURCE: Final = ("DATA_SOURCE_NOT_FOUND", "Failed to find the data source", "Failed to find data source")
 """Parts of the message of a server without a data source `delta`."""
 _NO_TABLE: Final = "/bayou/a/path/without/a/table"
+_CATALOG: Final = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+"""What programs for delta-spark set. A server without this class would then resolve no name."""
 _have_delta: Final[WeakKeyDictionary[Any, bool]] = WeakKeyDictionary()
 _asking: Final = threading.Lock()
 
@@ -30,7 +32,8 @@ _asking: Final = threading.Lock()
 def enable_connect(spark: SparkSession) -> None:
     """Let a session of Spark Connect read and write Delta tables. Calling it again does nothing.
 
-    If the server has a data source `delta` of its own, names and `format("delta")` stay the server's.
+    If the server has a data source `delta` of its own, names and `format("delta")` stay the server's. Otherwise the session loses
+    the setting of delta-spark's catalog.
 
     Raises:
         SessionError: the client or the server is too old.
@@ -38,6 +41,9 @@ def enable_connect(spark: SparkSession) -> None:
     check_client()
     if requests_of(spark) is None and not has_own_delta(spark):
         install(spark, TableAnswers(Application.of(spark), spark))
+        name, of_delta_spark = _CATALOG
+        if spark.conf.get(name, None) == of_delta_spark:
+            spark.conf.unset(name)
 
 
 def has_own_delta(spark: SparkSession) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.errors import failed
 from bayou.protocol.columns.clustering import names_of
 from bayou.protocol.types.schema import parse_schema
-from bayou.spark.create.definition import TableDefinition
+from bayou.spark.create.definition import TableDefinition, refused_transform
 from bayou.spark.create.statement import TableStatement
 from bayou.spark.types.catalog_columns import schema_of_statement
 from bayou.spark.write.inserts import InsertStatement
@@ -82,12 +81,5 @@ def _partitions(text: str, table: str) -> tuple[tuple[str, ...], tuple[str, ...]
             clustering += names_of(paths)
             is_clustered = not paths
         else:
-            is_bucket = "bucket" in transform
-            raise failed(
-                "DELTA_OPERATION_NOT_ALLOWED_DETAIL",
-                table=table,
-                error_class="DELTA_OPERATION_NOT_ALLOWED_DETAIL" if is_bucket else "DELTA_OPERATION_NOT_ALLOWED",
-                features=[transform],
-                operation="Bucketing" if is_bucket else "Partitioning by expressions",
-            )
+            raise refused_transform(transform, table)
     return tuple(partitions), tuple(clustering)

@@ -13,8 +13,9 @@ from bayou.errors import DeltaError, SchemaMismatchError, UnsupportedFeatureErro
 
 def test_invalid_merges(spark, make, rows):
     table, source = make(), source_of(spark, *new(3))
-    with pytest.raises(SchemaMismatchError, match="nothing"):
+    with pytest.raises(SchemaMismatchError, match="nothing") as unknown:
         merged(table, source, "t.nothing = s.id").whenMatchedDelete().execute()
+    assert "__bayou" not in str(unknown.value)
     with pytest.raises(SchemaMismatchError, match="ambiguous"):
         merged(table, source, "id = s.id").whenMatchedDelete().execute()
     with pytest.raises(UnsupportedFeatureError, match="Non-deterministic"):

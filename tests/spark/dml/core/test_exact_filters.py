@@ -97,7 +97,7 @@ def test_a_field_of_a_struct_is_compared_as_a_column_is(spark, table_path):
 def test_nan_that_the_bounds_of_a_file_leave_out_is_found(spark, table_path, condition):
     """Arrow's writer leaves NaN out of the bounds of row groups; to Spark NaN is greater than any number."""
     bayou.write(spark.sql("select double(1) d, id from range(4)").coalesce(1), table_path)
-    (file,) = Path(table_path).glob("*.parquet")
+    (file,) = Path(table_path).rglob("*.parquet")
     numbers = pa.table({"d": pa.array([1.0, float("nan"), 1.0, 1.0]), "id": pa.array(range(4), pa.int64())})
     log = Path(table_path, "_delta_log", "00000000000000000000.json")
     size = file.stat().st_size

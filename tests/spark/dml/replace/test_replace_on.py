@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import uuid
-
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -119,12 +117,10 @@ TABLE = [(1, 0, "a"), (2, 0, "b")]
 
 
 @pytest.fixture
-def name(spark):
-    text = f"replaced_{uuid.uuid4().hex[:8]}"
-    spark.sql(f"create table {text} (k int, n int, s string) using delta")
-    spark.createDataFrame(TABLE, "k int, n int, s string").coalesce(1).write.insertInto(text)
-    yield text
-    spark.sql(f"drop table {text}")
+def name(spark, name):
+    spark.sql(f"create table {name} (k int, n int, s string) using delta")
+    spark.createDataFrame(TABLE, "k int, n int, s string").coalesce(1).write.insertInto(name)
+    return name
 
 
 def rows_for(spark, columns, *values):

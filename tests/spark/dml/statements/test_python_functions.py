@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import uuid
-
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BooleanType, LongType
@@ -109,12 +107,10 @@ def test_functions_of_partition_columns(spark, table_path, way):
 
 
 @pytest.fixture
-def name(spark, table_path):
-    text = f"functions_{uuid.uuid4().hex[:8]}"
-    spark.sql(f"create table {text} (id bigint, v bigint) using delta location '{table_path}'")
-    spark.sql(f"insert into {text} values (1, 2)")
-    yield text
-    spark.sql(f"drop table {text}")
+def name(spark, name, table_path):
+    spark.sql(f"create table {name} (id bigint, v bigint) using delta location '{table_path}'")
+    spark.sql(f"insert into {name} values (1, 2)")
+    return name
 
 
 @pytest.mark.smoke

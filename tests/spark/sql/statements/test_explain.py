@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException
+from tests.support.on_connect import name_beside
 
 import bayou
 from bayou.errors import InvalidOptionError, TableNotFoundError
@@ -83,10 +84,10 @@ def test_restore_and_clones_say_which_files(spark, delta, table_path, explain, t
     plan = explain(f"CREATE TABLE delta.`{tmp_path}/copy` CLONE {delta} VERSION AS OF 2")
     assert re.search(r"Would clone version 2 of the source, 4 files", plan)
     assert re.search(r"Would copy 4 files \([\d,]+ bytes\)", plan)
-    assert "Would copy no file" in explain(f"CREATE TABLE {delta}_copy SHALLOW CLONE {delta}")
+    assert "Would copy no file" in explain(f"CREATE TABLE {name_beside(delta, '_copy')} SHALLOW CLONE {delta}")
     assert "Would do nothing" in explain(f"CREATE TABLE IF NOT EXISTS {delta} CLONE delta.`{table_path}`")
     assert not (tmp_path / "copy").exists()
-    assert not spark.catalog.tableExists(f"{delta}_copy")
+    assert not spark.catalog.tableExists(name_beside(delta, "_copy"))
     with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
         explain(f"CREATE TABLE {delta} CLONE delta.`{table_path}`")
 
@@ -118,14 +119,15 @@ def test_convert_says_which_folder(spark, delta, explain, tmp_path):
 def test_the_plan_is_that_of_its_time(spark, delta):
     frame = spark.sql(f"EXPLAIN OPTIMIZE {delta}")
     with pytest.raises(TableNotFoundError, match="TABLE_OR_VIEW_NOT_FOUND"):
-        spark.sql(f"EXPLAIN OPTIMIZE {delta}_missing")
+        spark.sql(f"EXPLAIN OPTIMIZE {name_beside(delta, '_missing')}")
     spark.sql(f"INSERT INTO {delta} VALUES (99, 1)")
     assert "version 2" in frame.first()[0]
     assert "version 3" in spark.sql(f"EXPLAIN OPTIMIZE {delta}").first()[0]
 
 
 def test_a_plan_has_no_secrets(spark, delta, explain):
-    text = f"CREATE TABLE {delta}_x CLONE {delta} TBLPROPERTIES ('fs.key' = 'hushhush') LOCATION 's3://k:hushhush@bucket/p'"
+    new = name_beside(delta, "_x")
+    text = f"CREATE TABLE {new} CLONE {delta} TBLPROPERTIES ('fs.key' = 'hushhush') LOCATION 's3://k:hushhush@bucket/p'"
     try:
         plan = explain(text)
     except AnalysisException as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from pyspark.errors import AnalysisException, ParseException
+from tests.support.on_connect import name_beside
 from tests.support.operations.statements import settings
 
 import bayou
@@ -113,7 +114,7 @@ def test_a_description_is_that_of_its_time(spark, delta):
 
 @pytest.mark.smoke
 def test_clones(spark, delta, table_path, tmp_path):
-    copy, other = f"{delta}_copy", f"{delta}_other"
+    copy, other = name_beside(delta, "_copy"), name_beside(delta, "_other")
     row = spark.sql(f"CREATE TABLE {copy} SHALLOW CLONE {delta}")
     assert row.columns == COUNTS_OF_CLONE
     assert (row.first().source_num_of_files, row.first().num_copied_files) == (4, 0)
@@ -138,11 +139,11 @@ def test_the_place_of_a_clone(spark, delta, tmp_path):
     for place in (f"{tmp_path}/other", "by path"):
         with pytest.raises(InvalidOptionError, match="DELTA_CLONE_AMBIGUOUS_TARGET"):
             spark.sql(f"CREATE TABLE {target} CLONE {delta} LOCATION '{place}'")
-    for name in (f"{delta}_copy", "delta.`by/path`"):
+    for name in (name_beside(delta, "_copy"), "delta.`by/path`"):
         place = "" if name.startswith("delta.") else "LOCATION 'by path'"
         with pytest.raises(InvalidOptionError, match="DELTA_INVALID_CLONE_PATH"):
             spark.sql(f"CREATE TABLE {name} CLONE {delta} {place}")
-    assert not spark.catalog.tableExists(f"{delta}_copy")
+    assert not spark.catalog.tableExists(name_beside(delta, "_copy"))
     for place in (f"{tmp_path}/by path", f"file:{tmp_path}/by path/"):
         spark.sql(f"CREATE OR REPLACE TABLE {target} CLONE {delta} LOCATION '{place}'")
     assert ids(spark, target) == list(range(20))
@@ -161,7 +162,7 @@ def test_only_delta_tables_are_cloned(spark, delta, name, tmp_path):
         }
         for source, kind in formats.items():
             with pytest.raises(AnalysisException, match="DELTA_CLONE_UNSUPPORTED_SOURCE") as caught:
-                spark.sql(f"CREATE TABLE {name}_copy SHALLOW CLONE {source}")
+                spark.sql(f"CREATE TABLE {name_beside(name, '_copy')} SHALLOW CLONE {source}")
             assert f"whose format is {kind}." in str(caught.value)
         for begin in ("CREATE TABLE", "CREATE OR REPLACE TABLE", "CREATE TABLE IF NOT EXISTS"):
             with pytest.raises(AnalysisException, match="DELTA_ONLY_OPERATION"):
@@ -214,7 +215,8 @@ def test_manifests_statistics_features_and_identities(spark, delta, table_path):
 
 @pytest.mark.smoke
 def test_explain_runs_nothing(spark, delta, table_path):
-    for start in ("OPTIMIZE", "VACUUM", f"CREATE TABLE {delta}_x CLONE", "GENERATE symlink_format_manifest FOR TABLE"):
+    clone = f"CREATE TABLE {name_beside(delta, '_x')} CLONE"
+    for start in ("OPTIMIZE", "VACUUM", clone, "GENERATE symlink_format_manifest FOR TABLE"):
         text = f"{start} {delta}"
         for mode in ("", "FORMATTED ", "EXTENDED "):
             assert "DeltaStatement" in spark.sql(f"EXPLAIN {mode}{text}").first()[0]
@@ -312,13 +314,13 @@ def test_a_path_is_no_name_if_the_session_has_no_paths(spark, delta, table_path)
 
 
 def test_what_is_replaced_must_be_there(spark, delta, tmp_path):
-    for target in (f"{delta}_missing", f"delta.`{tmp_path}/missing`"):
+    for target in (name_beside(delta, "_missing"), f"delta.`{tmp_path}/missing`"):
         with pytest.raises(TableNotFoundError, match="DELTA_CANNOT_REPLACE_MISSING_TABLE"):
             spark.sql(f"REPLACE TABLE {target} CLONE {delta}")
-    spark.sql(f"CREATE OR REPLACE TABLE {delta}_copy CLONE {delta}")
-    spark.sql(f"REPLACE TABLE {delta}_copy CLONE {delta} VERSION AS OF 1")
-    assert ids(spark, f"{delta}_copy") == list(range(10))
-    spark.sql(f"DROP TABLE {delta}_copy")
+    spark.sql(f"CREATE OR REPLACE TABLE {name_beside(delta, '_copy')} CLONE {delta}")
+    spark.sql(f"REPLACE TABLE {name_beside(delta, '_copy')} CLONE {delta} VERSION AS OF 1")
+    assert ids(spark, name_beside(delta, "_copy")) == list(range(10))
+    spark.sql(f"DROP TABLE {name_beside(delta, '_copy')}")
 
 
 def test_a_description_is_meant_by_its_bare_words_alone(spark, delta):

@@ -20,6 +20,12 @@ def changed_table(text: str | None, operation: str) -> RelationRequest:
     if text is None:
         raise failed("DELTA_OPERATION_NOT_ALLOWED/query", operation=operation, features=(f"{operation} on a query",))
     request = RelationRequest.of_json(text)
+    check_is_latest(request, operation)
+    return request
+
+
+def check_is_latest(request: RelationRequest, operation: str) -> None:
+    """Raise UnsupportedFeatureError unless a request is for the latest version of a whole table."""
     if request.version is not None:
         raise failed(
             "DELTA_FAILED_SCAN_WITH_HISTORICAL_VERSION",
@@ -40,4 +46,3 @@ def changed_table(text: str | None, operation: str) -> RelationRequest:
             partition=request.partition,
             features=(f"{operation} on the folder of a partition",),
         )
-    return request

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.connect import proto
 
 from bayou.errors import failed
+from bayou.spark.create.with_rows import whole
 from bayou.spark.data_files.request import Statement, WriteContext, WriteOptions, WriteRequest
 from bayou.spark.portable.catalog import refusal
 from bayou.spark.portable.commands.inserts import overwrites_dynamically
@@ -114,6 +115,8 @@ def write_to(application: Application, spark: SparkSession, command: proto.Write
     parsed = WriteOptions.parse({**options, "path": path}, "error" if creates else "overwrite", partitions)
     parsed = replace(parsed, properties={**parsed.properties, **command.table_properties})
     statement = Statement(_CREATES[command.mode], None, managed=False, replaces=replaces)
+    if replaces:
+        parsed = whole(parsed, options)
     write(application, rows, WriteRequest(parsed, WriteContext(statement)))
     return _DONE
 

@@ -11,12 +11,11 @@ from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind
 from bayou.spark.portable.commands.path_names import PathNames
-from bayou.spark.portable.names import path_in
+from bayou.spark.portable.commands.targets import refuse_view, target_at
+from bayou.spark.portable.names import name_parts, path_in
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.requests.frames import column_of, frame_of
 from bayou.spark.portable.text.queries import TableReference
-from bayou.spark.read.session_table import SessionTable
-from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.core.result import PlannedChange
     from bayou.spark.portable.text.queries import Part
     from bayou.spark.portable.text.row_changes import Merge
+    from bayou.spark.read.session_table import SessionTable
     from bayou.spark.session.application import Application
 
 _KINDS: Final = {
@@ -82,8 +82,9 @@ def merge_into(application: Application, spark: SparkSession, command: Any) -> C
     """
     path = path_in(command.target_table_name)
     if path is None:
+        refuse_view(spark, name_parts(command.target_table_name) or (), "MERGE")
         return None
-    target = SessionTable.of(application, spark, qualify(path).uri, {})
+    target = target_at(application, spark, path, "MERGE")
     names = PathNames(path, target.settings)
     clauses = [
         *_clauses(Kind.MATCHED, command.match_actions, names),

@@ -12,12 +12,11 @@ from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.statements.entry import planned_delete, planned_update
 from bayou.spark.portable.commands.merges import planned_merge
 from bayou.spark.portable.commands.path_names import PathNames
+from bayou.spark.portable.commands.targets import target_at
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.text.literals import dialect_of
 from bayou.spark.portable.text.row_changes import Delete, Merge, Update, row_change
 from bayou.spark.portable.text.subqueries import behind
-from bayou.spark.read.session_table import SessionTable
-from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,8 +50,7 @@ def planned_change(
     """Plan a DELETE, an UPDATE or a MERGE of a table: see `changed_rows`."""
     change = row_change(text, dialect_of(text, lambda: application.backend.settings(spark)))
     assert isinstance(change, (Merge, Delete, Update))  # noqa: S101  (the caller has read the same statement)
-    target = SessionTable.of(application, spark, qualify(path).uri, {})
-
+    target = target_at(application, spark, path, type(change).__name__.upper())
     names = PathNames(path, target.settings)
 
     def sql_of(part: Part) -> str:

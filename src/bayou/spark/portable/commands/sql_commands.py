@@ -17,6 +17,7 @@ from bayou.spark.portable.commands.row_changes import changed_rows
 from bayou.spark.portable.commands.statements import statement_of
 from bayou.spark.portable.commands.tables.statements import run_table_statement
 from bayou.spark.portable.commands.tables.views import create_view
+from bayou.spark.portable.commands.targets import refuse_view
 from bayou.spark.portable.requests.frames import frame_of
 from bayou.spark.portable.text.literals import dialect_of
 from bayou.spark.portable.text.row_changes import Insert, Merge, RowChange, row_change
@@ -29,7 +30,7 @@ from bayou.spark.read.request import is_table
 from bayou.spark.sql.statements.parameters import parameters_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.connect import proto
@@ -71,17 +72,22 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
     if change is None:
         refuse_inserts_after_from(sql.query)
         return _of_table(application, spark, command)
-    return None if change.table.path is None else _of_rows(application, spark, command, change, change.table.path)
+    return _of_rows(application, spark, command, change, query)
 
 
 def _of_rows(
-    application: Application, spark: SparkSession, command: proto.Relation, change: RowChange, path: str
+    application: Application,
+    spark: SparkSession,
+    command: proto.Relation,
+    change: RowChange,
+    query: Callable[[str], DataFrame],
 ) -> CommandAnswer | None:
-    """Run a statement that changes rows of the table at a path."""
-
-    def query(text: str) -> DataFrame:
-        return frame_of(spark, _with_text(command, text))
-
+    """Run a statement that changes the rows of a table; None if it is the server's."""
+    path = change.table.path
+    if path is None or not application.backend.catalog(spark).has_paths():
+        if not isinstance(change, Insert):
+            refuse_view(spark, change.table.parts, type(change).__name__.upper())
+        return None
     if isinstance(change, Insert):
         if not is_table(path):
             raise failed("TABLE_OR_VIEW_NOT_FOUND", table=column_sql(change.table.parts))

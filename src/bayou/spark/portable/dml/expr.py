@@ -126,6 +126,11 @@ class PortableExpr:
         """Whether it is a condition."""
         return self.type == "boolean" or self.type in VOID_TYPES
 
+    @property
+    def as_condition(self) -> Column:
+        """The column of a condition. NULL becomes a boolean, because Spark refuses it in joins and CASE otherwise."""
+        return self.column.cast("boolean") if self.type in VOID_TYPES else self.column
+
     @cached_property
     def conjuncts(self) -> Sequence[Expr]:
         """The conditions whose conjunction is the condition. An expression of a column stays whole."""

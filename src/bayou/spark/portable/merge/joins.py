@@ -65,7 +65,7 @@ class JoinedMerge:
     @property
     def condition(self) -> Column:
         """The search condition."""
-        return self.resolution.condition.column
+        return self.resolution.condition.as_condition
 
     def matched(self, positions: pa.Array, *, with_ids: bool = False, once: bool = False) -> DataFrame:
         """Return the pairs of rows that match, with `ACTION`.
@@ -160,7 +160,7 @@ class JoinedMerge:
         chain = F.lit(otherwise)
         for clause in reversed(self.resolution.of_kind(kind)):
             number = F.lit(clause.number)
-            chain = number if clause.condition is None else F.when(clause.condition.column, number).otherwise(chain)
+            chain = number if clause.condition is None else F.when(clause.condition.as_condition, number).otherwise(chain)
         return chain
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from bayou.spark.portable.merge.source import PortableSource
 
 _METADATA = "_metadata"
+_OWN_SUGGESTION = re.compile(r", `__bayou_\w+`")
+"""A column of bayou's among those that the server suggests."""
 _OF_THE_TIME = frozenset(
     {"now", "current_timestamp", "current_date", "curdate", "localtimestamp", "unix_timestamp", "current_time", "localtime"}
 )
@@ -331,7 +334,8 @@ class MergeResolution:
             name = error.getCondition() or ""
             if name.startswith("UNRESOLVED_COLUMN"):
                 names = dict.fromkeys((*self._snapshot.schema.names, *self._source.schema.names))
-                raise unresolved(self._snapshot, str(error).split("\n", 1)[0], list(names)) from error
+                message = _OWN_SUGGESTION.sub("", str(error).split("\n", 1)[0])
+                raise unresolved(self._snapshot, message, list(names)) from error
             if name == "AMBIGUOUS_REFERENCE":
                 column, columns_shown = found.get("name", ""), found.get("referenceNames", "")
                 raise failed("AMBIGUOUS_REFERENCE/merge", at=self._snapshot, column=column, columns=columns_shown) from None

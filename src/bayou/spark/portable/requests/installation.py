@@ -13,6 +13,8 @@ from bayou.spark.portable.requests.rewriting import Rewriter
 from bayou.spark.portable.requests.stub import Stub
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
     from bayou.spark.portable.requests.answers import Answers
@@ -31,6 +33,10 @@ class Requests:
     def untouched(self) -> AbstractContextManager[None]:
         """Within it, the requests of this thread pass untouched."""
         return self._rewriter.relations.untouched()
+
+    def is_view(self, parts: Sequence[str]) -> bool:
+        """Whether a name, given its parts, is that of a temporary view that holds Delta tables and follows them."""
+        return self._rewriter.relations.views.has(parts)
 
     def renew_cached(self) -> None:
         """Cache again those DataFrames that the program cached and whose tables have a new version."""

@@ -33,7 +33,6 @@ from bayou.spark.portable.text.tables.alterations import (
     UnsetProperties,
 )
 from bayou.spark.portable.text.tables.columns import Column
-from bayou.spark.portable.text.tokens import words
 from bayou.spark.read.request import is_table
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.sql import alter_table
@@ -72,8 +71,7 @@ def altered(application: Application, spark: SparkSession, statement: Alter, pat
     if isinstance(change, AddConstraint):
         own = name_of(change.constraint, statement.table.parts[-1])
         alter_constraints.check_declared(own, change.constraint.kind, says_rely=change.constraint.says_rely, table=name)
-        condition = " ".join(word.text for word in words(change.constraint.condition))
-        alter_constraints.add_constraint(target, own, condition)
+        alter_constraints.add_constraint(target, own, change.constraint.condition)
     elif isinstance(change, DropConstraint):
         alter_constraints.drop_constraint(target, change.name, if_exists=change.if_exists)
     elif isinstance(change, ClusterBy):

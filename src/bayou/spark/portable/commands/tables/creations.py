@@ -16,7 +16,7 @@ from bayou.protocol.types.schema import StructField, StructType, parse_schema
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.alter.constraints import check_declared
 from bayou.spark.create.create import create
-from bayou.spark.create.definition import TableDefinition, definition_like
+from bayou.spark.create.definition import TableDefinition, definition_like, refused_transform
 from bayou.spark.create.place import place_of
 from bayou.spark.create.statement import TableStatement
 from bayou.spark.create.with_rows import create_with_rows
@@ -51,6 +51,8 @@ def created(
     if provider.lower() != _DELTA:
         return None
     name = column_sql(statement.table.parts)
+    if statement.transform is not None:
+        raise refused_transform(statement.transform, name)
     columns = (*statement.columns, *statement.partition_columns)
     definition = TableDefinition(
         name=name,

@@ -17,7 +17,7 @@ from pyspark.sql.connect import proto
 from bayou.spark.portable.requests.messages import replace_relations, texts_with_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 _CHANGES_VIEWS = re.compile(r"\b(?:create|replace|drop|alter)\b.*\bview\b", re.IGNORECASE | re.DOTALL)
 _CREATED = re.compile(r"\bview\s+(?:if\s+not\s+exists\s+)?((?:`(?:[^`]|``)+`|[\w.])+)", re.IGNORECASE)
@@ -83,6 +83,11 @@ class FollowedViews:
             self._followed.pop(key, None)
             self._behind.pop(key, None)
             self._fixed.discard(key)
+
+    def has(self, parts: Sequence[str]) -> bool:
+        """Whether a name, given its parts, is that of a view that follows its tables."""
+        own = [part.lower() for part in parts]
+        return (len(own) == 1 or own[:-1] == [_GLOBAL]) and ".".join(own) in self._followed
 
     def may_be_changed_by(self, text: str) -> bool:
         """Whether a SQL statement looks as if it replaced or dropped a view."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from bayou.spark.portable.text.tables.reader import TableReader
+from bayou.spark.portable.text.tokens import words
 
 if TYPE_CHECKING:
     from bayou.spark.portable.text.queries import Part
@@ -39,7 +40,7 @@ class Constraint:
     Attributes:
         name: its name; None if it has none.
         kind: CHECK, PRIMARY KEY, UNIQUE or FOREIGN KEY.
-        condition: the condition of a CHECK, as it is written; empty for a key.
+        condition: the condition of a CHECK, without comments; empty for a key.
         says_rely: whether it says RELY or NORELY.
     """
 
@@ -171,7 +172,8 @@ class ColumnReader(TableReader):
 
     def _constraint(self, name: str | None, *, of_column: bool = False) -> Constraint:
         if self.take("CHECK"):
-            condition = self.in_brackets().text
+            # Without comments, and with one blank between two words, as Spark's parser and Delta Lake have it.
+            condition = " ".join(word.text for word in words(self.in_brackets().text))
             return Constraint(name, "CHECK", condition, self._traits())
         kind = self.take_one("UNIQUE", "REFERENCES") or ""
         if not kind:

@@ -31,6 +31,7 @@ class Create:
         provider: the data source; None if the statement names none.
         partition_columns: the columns that PARTITIONED BY defines with their types.
         cluster_by: the columns of CLUSTER BY; None without it.
+        transform: the function of a column by which the statement partitions; `bucket` for CLUSTERED BY; None without one.
         options: the clause OPTIONS.
         query: the query of a statement with rows.
     """
@@ -43,6 +44,7 @@ class Create:
     partition_by: tuple[str, ...] = ()
     partition_columns: tuple[Column, ...] = ()
     cluster_by: tuple[tuple[str, ...], ...] | None = None
+    transform: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     comment: str | None = None
@@ -99,43 +101,61 @@ class CreationReader(ColumnReader):
     def _clauses(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         while True:
-            new: dict[str, Any] = {}
-            if self.take("PARTITIONED", "BY"):
-                new = self._partitions()
-            elif self.take("CLUSTER", "BY"):
-                new = {"cluster_by": self.column_paths()}
-            elif self.take("TBLPROPERTIES"):
-                new = {"properties": self.properties()}
-            elif self.take("OPTIONS"):
-                new = {"options": self.properties()}
-            elif self.take("LOCATION"):
-                new = {"location": self.string()}
-            elif self.next_is("COMMENT"):
-                new = {"comment": self.comment()}
+            new = self._partitioning() or self._description()
             if not new:
                 return found
             if new.keys() & found.keys():
                 self.fail("a clause twice")
             found |= new
 
+    def _description(self) -> dict[str, Any]:
+        if self.take("TBLPROPERTIES"):
+            return {"properties": self.properties()}
+        if self.take("OPTIONS"):
+            return {"options": self.properties()}
+        if self.take("LOCATION"):
+            return {"location": self.string()}
+        return {"comment": self.comment()} if self.next_is("COMMENT") else {}
+
+    def _partitioning(self) -> dict[str, Any]:
+        if self.take("PARTITIONED", "BY"):
+            return self._partitions()
+        if self.take("CLUSTERED", "BY"):
+            return self._buckets()
+        return {"cluster_by": self.column_paths()} if self.take("CLUSTER", "BY") else {}
+
     def _partitions(self) -> dict[str, Any]:
         """Read the fields of PARTITIONED BY: names of columns, or definitions of columns."""
         self.expect("(")
         names: list[str] = []
         columns: list[Column] = []
+        transform: str | None = None
         while not names or self.take(","):
             if self.said(1) in _ASSIGNS or self.said(1) == ".":
                 path = self.parts()
                 names.append(".".join(path))
             elif self.said(1) == "(":
-                self.fail("partitioning by an expression")
+                transform = self.part()
+                names.append(transform)
+                self.skip_brackets()
             else:
                 columns.append(self._options(Column((self.part(),), self.type_text()), None))
                 names.append(columns[-1].name)
         self.expect(")")
         if columns and len(columns) != len(names):
             self.fail("names and definitions of partition columns")
-        return {"partition_by": tuple(names), "partition_columns": tuple(columns)}
+        found = {"partition_by": tuple(names), "partition_columns": tuple(columns)}
+        return found if transform is None else {**found, "transform": transform}
+
+    def _buckets(self) -> dict[str, Any]:
+        """Read what follows CLUSTERED BY."""
+        self.skip_brackets()
+        if self.take("SORTED", "BY"):
+            self.skip_brackets()
+        self.expect("INTO")
+        self.next_word()
+        self.expect("BUCKETS")
+        return {"transform": "bucket"}
 
     def _like(self, table: TableReference, *, if_not_exists: bool) -> CreateLike:
         source = self.target()

@@ -49,10 +49,10 @@ class TemporaryView:
 
 def temporary_view(text: str, dialect: Dialect | None = None) -> TemporaryView | None:
     """Return the parts of a statement; None for any other statement, and for one that bayou cannot read."""
-    reader = _Reader(text, dialect)
-    while reader.words and reader.words[-1].text == ";":
-        reader.words.pop()
     try:
+        reader = _Reader(text, dialect)
+        while reader.words and reader.words[-1].text == ";":
+            reader.words.pop()
         found = reader.view()
         if found is not None:
             reader.end()

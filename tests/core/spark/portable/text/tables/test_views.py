@@ -39,6 +39,7 @@ def test_a_view_of_other_tables():
     [
         *(f"CREATE VIEW v AS {QUERY}", f"CREATE TEMP VIEW IF NOT EXISTS v AS {QUERY}", f"CREATE TEMP VIEW a.v AS {QUERY}"),
         *("CACHE TABLE v", "CACHE TABLE delta.`/a/t`", "CREATE TEMP VIEW v AS", "SELECT 1", "CREATE TEMP VIEW v USING parquet"),
+        *("CACHE TABLE v AS SELECT 1 /* not closed", ""),
     ],
 )
 def test_other_statements(text):
