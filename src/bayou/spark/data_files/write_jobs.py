@@ -85,8 +85,10 @@ def write_into(
     stream = request.context.stream
     if stream is not None and stream.batch is not None:
         frame = stream.batch.to_run(frame)
-    if target.materializes_partitions:
+    if target.materializes_partitions and backend.is_native:
         frame = _with_folder_names(backend, frame, target)
+    elif target.materializes_partitions:
+        partitions = target.folder_columns  # a server does not distinguish columns of the same name
     uri = qualify(request.options.path).uri
     root = f"{uri}/{placement.folder}" if placement.folder else uri
     job = WriteJob(root, partitions, options, hadoop, observations)
