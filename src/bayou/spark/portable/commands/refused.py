@@ -29,7 +29,7 @@ _LABEL: Final = (":", "BEGIN")
 
 
 def refuse_on_server(text: str) -> None:
-    """Raise UnsupportedFeatureError for scripts, EXECUTE IMMEDIATE and FROM ... INSERT that name Delta tables by path."""
+    """Raise UnsupportedFeatureError for scripts and EXECUTE IMMEDIATE that name Delta tables by path."""
     if "delta" not in text.lower():
         return
     found = words(text)
@@ -39,9 +39,6 @@ def refuse_on_server(text: str) -> None:
         what = "A SQL script"
     elif said[:2] == ["EXECUTE", "IMMEDIATE"]:
         what = "EXECUTE IMMEDIATE"
-    elif said[:1] == ["FROM"] and _path_in(found[_first_insert(found) :]) is not None:
-        what = "FROM ... INSERT INTO a table by path, other than INSERT INTO ... FROM ... SELECT,"
-        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",))
     path = _path_in(found) if what else None
     if path is not None:
         raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-script", statement=what, path=path, features=("Spark Connect",))
@@ -84,16 +81,6 @@ def refuse_unread(text: str, explained: Callable[[str], DataFrame]) -> None:
         pass  # it is valid, and the server does not know the table
     what = f"This form of {' '.join(beginning)} for a table by path"
     raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",))
-
-
-def _first_insert(found: list[Word]) -> int:
-    """Return the place of the first INSERT outside parentheses, or of the end."""
-    depth = 0
-    for number, word in enumerate(found):
-        depth += {"(": 1, ")": -1}.get(word.text, 0)
-        if not depth and word.text.upper() == "INSERT":
-            return number
-    return len(found)
 
 
 def _path_in(found: list[Word]) -> str | None:
