@@ -151,11 +151,11 @@ def test_the_history_has_the_name_of_the_table(spark, made):
     merge = f"MERGE INTO {name} USING (SELECT 1 AS id) s ON {name}.id = s.id WHEN MATCHED AND {name}.c < 5 THEN DELETE"
     spark.sql(merge)
     parameters = bayou.DeltaTable.forPath(spark, path).history(1).collect()[0].operationParameters
-    assert json.loads(parameters["predicate"]) == [f"{name}.`id` = s.id"]
-    assert json.loads(parameters["matchedPredicates"])[0]["predicate"] == f"{name}.`c` < 5"
+    assert json.loads(parameters["predicate"]) == [f"{name}.id = s.id"]
+    assert json.loads(parameters["matchedPredicates"])[0]["predicate"] == f"{name}.c < 5"
     spark.sql(f"DELETE FROM {name} WHERE {name}.id = 2")
     parameters = bayou.DeltaTable.forPath(spark, path).history(1).collect()[0].operationParameters
-    assert json.loads(parameters["predicate"]) == [f"{name}.`id` = 2"]
+    assert json.loads(parameters["predicate"]) == [f"{name}.id = 2"]
 
 
 def data_files(path):

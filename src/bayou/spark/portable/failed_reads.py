@@ -32,7 +32,9 @@ def convert_failed_reads(
         missing: returns the error for a file that Spark did not find, from Spark's message; None for a file of no table.
         unreadable: returns the error for a file that Spark could not read, from Spark's message and the reason.
     """
-    original = client._handle_rpc_error  # noqa: SLF001  (the only place that sees the errors of all requests)
+    original = getattr(client, "_handle_rpc_error", None)  # the only place that sees the errors of all requests
+    if original is None:
+        return
 
     @functools.wraps(original)
     def handle(*arguments: Any) -> NoReturn:

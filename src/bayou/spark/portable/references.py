@@ -120,7 +120,7 @@ def _named_in(text: str, dialect: Dialect | None) -> tuple[list[TableReference],
 
 
 def _refuse_kept(statement: str, named: str) -> None:
-    """Raise UnsupportedFeatureError if Spark would keep the text of the statement."""
+    """Raise UnsupportedFeatureError if Spark would keep the statement as it is written."""
     if statement:
         raise failed("DELTA_OPERATION_NOT_ALLOWED/connect-text", statement=statement, relation=named, features=("Spark Connect",))
 

@@ -74,7 +74,7 @@ class Arguments:
         return time.isoformat(sep=" ").replace("+00:00", "Z")
 
     def value(self, expression: str) -> Argument:
-        """Return the value of an argument of a function. An expression that has none without a table is no constant."""
+        """Return the value of an argument of a function. An expression that has none without a table is not a constant."""
         try:
             row = self._spark.sql(f"SELECT ({expression}) AS v").selectExpr("typeof(v)", "CAST(v AS STRING)", "v").first()
         except PySparkException:

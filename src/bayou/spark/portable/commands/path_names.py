@@ -4,21 +4,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.connect import proto
 
-from bayou.protocol.types.sql_text import column_sql
+from bayou.protocol.types.sql_text import column_sql, quoted_name
 from bayou.spark.portable.names import path_alias
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.literals import Dialect
 from bayou.spark.portable.text.protobufs import attribute_parts
+from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import Name, UnreadableTextError, all_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from google.protobuf.message import Message
+
+
+_OF_TABLE: Final = 2
+"""The number of the word with the path in a name."""
 
 
 @dataclass
@@ -47,7 +52,9 @@ class PathNames:
             return text
         names = [each for each in all_nodes(tree) if isinstance(each, Name) and self._is_ours(each.parts)]
         for each in sorted(names, key=lambda name: -name.start):
-            text = f"{text[: each.start]}{column_sql(self.parts(each.parts))}{text[each.end :]}"
+            self.used = True
+            end = each.start + words(text[each.start : each.end])[_OF_TABLE].end
+            text = f"{text[: each.start]}{quoted_name(path_alias(self.path))}{text[end:]}"
         return text
 
     def parts(self, parts: tuple[str, ...]) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class Described:
     """A DESCRIBE in parentheses in a query.
 
     Attributes:
-        start: where it begins in the text, after the opening parenthesis.
+        start: where it begins in the string, after the opening parenthesis.
         end: where it ends, before the closing one.
         statement: the statement.
     """
@@ -72,7 +72,7 @@ def _described(text: str) -> Iterator[Described]:
 
 
 def with_queries(text: str, described: list[Described]) -> str:
-    """Return a text of the same length with queries in place of the statements, which Spark's grammar has there."""
+    """Return a string of the same length with queries in place of the statements, which Spark's grammar has there."""
     for each in described:
         text = f"{text[: each.start]}{_QUERY.ljust(each.end - each.start)}{text[each.end :]}"
     return text
@@ -83,7 +83,7 @@ def log_rows(call: FunctionCall, arguments: Arguments, context: Context) -> Data
 
     Raises:
         InvalidOptionError: the number or the types of the arguments are wrong, or one is not a constant.
-        TableNotFoundError: there is no such Delta table.
+        TableNotFoundError: the table does not exist, or is not a Delta table.
     """
     if call.name not in NAMES:
         return None

@@ -30,7 +30,7 @@ _MOST: Final = 1_000
 """So many operations are remembered. Those of which no end is seen, such as of a stream that nobody reads, do not pile up."""
 _CASE: Final = "spark.sql.casesensitive"
 _READS_SETTINGS: Final = re.compile(rf"^\s*set\b|{re.escape(LAST_VERSION)}", re.IGNORECASE)
-"""A statement that may read a setting which the server has not got yet."""
+"""A statement that may read a setting that is not at the server yet."""
 _making: Final = threading.Lock()
 
 

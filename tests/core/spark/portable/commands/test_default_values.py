@@ -19,6 +19,13 @@ QUERIES = {
     "select default as a, 2 from t": "select <0> as a, 2 from t",
     "select a, default from t where b in (1, default)": "select a, <1> from t where b in (1, default)",
     "select t.*, default from t": "select t.*, default from t",
+    "select 1, default where true": "select 1, <1> where true",
+    "select default limit 1": "select <0> limit 1",
+    "(values (1, default), (default, 2))": "(values (1, <1>), (<0>, 2))",
+    "((select 1, default))": "((select 1, <1>))",
+    "select * from values (1, default) as x(a, b)": "select * from values (1, <1>) as x(a, b)",
+    "select * from (values (1, default))": "select * from (values (1, default))",
+    "select a from (select 1 as a, default)": "select a from (select 1 as a, default)",
     "table default": "table default",
     "": "",
 }

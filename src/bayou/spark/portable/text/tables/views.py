@@ -6,7 +6,7 @@ Source: `createView` and `cacheTable` in Spark's grammar `SqlBaseParser.g4`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bayou.spark.portable.text.queries import Part
@@ -84,9 +84,7 @@ class _Reader(TableReader):
             self.skip_brackets()
         types = self.part_of(begin) if self.at > at else Part("", begin, begin)
         if self.take("USING"):
-            is_delta = self.part().lower() == "delta"
-            options = self.properties() if self.take("OPTIONS") else {}
-            return TemporaryView(parts[0], types, replaces=replaces, is_global=is_global, reads_delta=is_delta, options=options)
+            return self._of_table(TemporaryView(parts[0], types, replaces=replaces, is_global=is_global, reads_delta=True))
         self.at = at
         columns = self._columns() if self.next_is("(") else ()
         self.comment()
@@ -95,6 +93,11 @@ class _Reader(TableReader):
         self.expect("AS")
         query = self.rest()
         return TemporaryView(parts[0], query, columns, replaces, is_global, reads_delta=self._reads_delta())
+
+    def _of_table(self, view: TemporaryView) -> TemporaryView | None:
+        if self.part().lower() != "delta":
+            return None
+        return replace(view, options=self.properties() if self.take("OPTIONS") else {})
 
     def _cached(self, *, is_lazy: bool) -> TemporaryView | None:
         parts = self.parts()

@@ -44,3 +44,13 @@ def test_a_view_of_other_tables():
 )
 def test_other_statements(text):
     assert temporary_view(text) is None
+
+
+def test_a_table_under_a_name():
+    found = temporary_view(
+        "create or replace temp view v (a int, `b c` string) using DELTA options (path '/t', 'versionAsOf' = 2);"
+    )
+    assert (found.name, found.query.text, found.replaces, found.reads_delta) == ("v", "(a int, `b c` string)", True, True)
+    assert found.options == {"path": "/t", "versionAsOf": "2"}
+    assert temporary_view("create temporary view v using delta options (path '/t')").query.text == ""
+    assert temporary_view("create temporary view v using delta options (path '/t') as select 1") is None
