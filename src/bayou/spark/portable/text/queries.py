@@ -31,6 +31,8 @@ _BEFORE_COLUMNS: Final = frozenset(
     {"SELECT", "DISTINCT", ",", "AS", "=", "+", "-", "/", "<", ">", "AND", "OR", "NOT", "WHERE", "ON", "BY"}
 )
 """Words after which FROM is a column of that name."""
+_AFTER_COLUMN: Final = frozenset({"FROM", ",", ".", ")", "AS", "=", "<", ">", "+", "-", "*", "/", "IS", "IN", "AND", "OR", ""})
+"""Words after a column, and hardly after NOT."""
 _SET_OPERATORS: Final = frozenset({"UNION", "EXCEPT", "MINUS", "INTERSECT"})
 AFTER_TABLES: Final = frozenset(
     {"ANTI", "CLUSTER", "CROSS", "DISTRIBUTE", "EXCEPT", "FULL", "GROUP", "HAVING", "INNER", "INTERSECT", "JOIN", "LATERAL"}
@@ -187,7 +189,7 @@ class QueryReader(ExpressionReader):
         follows_select = False
         while not self.is_at_end and not self.next_is(")"):
             said = "" if self.said(-1) == "." else self.said()
-            if said == "SELECT" and self.said(1) in KEYWORDS | {",", "."}:
+            if said == "SELECT" and self.said(1) in KEYWORDS | {",", "."} and not self._is_expression(1):
                 self.fail("a column with the name of a keyword")
             if (said in _STATEMENTS and is_first) or (said == "INSERT" and self.said(1) in ("INTO", "OVERWRITE")):
                 self.fail("a statement in place of a query")
@@ -418,6 +420,11 @@ class QueryReader(ExpressionReader):
     def _ends_from(self, said: str) -> bool:
         """Whether the next word ends a FROM clause."""
         return (said in _ENDS_OF_FROM and (said not in _WITH_BY or self.said(1) == "BY")) or self.next_is("LATERAL", "VIEW")
+
+    def _is_expression(self, ahead: int) -> bool:
+        """Whether a keyword is an operator or a function, and not a column of that name."""
+        said, following = self.said(ahead), self.said(ahead + 1)
+        return (said in ("LEFT", "RIGHT") and following == "(") or (said == "NOT" and following not in _AFTER_COLUMN)
 
     def _is_column(self) -> bool:
         """Whether the next word is a column, although it is a keyword."""

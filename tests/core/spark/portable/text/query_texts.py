@@ -44,4 +44,5 @@ QUERIES = {
     "select case when a in (select b from c) then 1 end, d from e": ["c", "e"],
     "select * from a where (b, c) in (select d, e from f) and x = (select 1 from g, h)": ["a", "f", "g", "h"],
     "select * from a with (`k` = 'v') x, b": ["a", "b"],
+    "select not (x in (select y from a)), left(z, 2), not exists (select 1 from b), right(z, 1) from c": ["a", "b", "c"],
 }
