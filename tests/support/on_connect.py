@@ -74,7 +74,7 @@ def session_on(server: ConnectServer) -> Iterator[SparkSession]:
     session = SparkSession.builder.remote(server.url).config("spark.sql.session.timeZone", "UTC").create()
     yield session
     session.stop()
-    _forget_open_sessions()
+    forget_open_sessions()
 
 
 def resolve_reads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def _resolved_at_once(method: Any) -> Any:
     return resolved
 
 
-def _forget_open_sessions() -> None:
+def forget_open_sessions() -> None:
     """Spare the end of the process a wait of minutes.
 
     PySpark 4.3 asks the server of each session that was not stopped to clear its models, and tries again for ten minutes
