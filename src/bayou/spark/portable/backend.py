@@ -315,6 +315,8 @@ class PortableBackend:
         folder = f"{job.root}/{JOB_FOLDER}{uuid.uuid4().hex}"
         options = {**for_writer(job.options), **_WRITER_OPTIONS}
         settings = {**values(Job.WRITE), **({} if job.open_files is None else {_OPEN_FILES: str(job.open_files)})}
+        # A server of Spark 4.0 observes nothing in a plan that it has kept from a request about the schema.
+        settings |= {_PLAN_CACHE: "false"} if job.observations else {}
         observations = client.plan_of(frame).observations
         try:
             with pinned(frame.sparkSession, settings):
@@ -364,6 +366,7 @@ _WRITER_OPTIONS: Final = {
 }
 """No file `_SUCCESS`, and no second renaming of files. The folder is new, so nobody reads it before the commit."""
 _OPEN_FILES: Final = "spark.sql.maxConcurrentOutputFileWriters"
+_PLAN_CACHE: Final = "spark.connect.session.planCache.enabled"
 _PARSER_SETTINGS: Final = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.legacy.consecutiveStringLiterals.enabled",
