@@ -30,7 +30,8 @@ def plain_spark(server: ConnectServer) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     # The time zone of a session is the client's. The server of the tests is in UTC.
-    session = SparkSession.builder.remote(server.url).config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    # `getOrCreate` might return the session of tests of other folders in the same process.
+    session = SparkSession.builder.remote(server.url).config("spark.sql.session.timeZone", "UTC").create()
     yield session
     session.stop()
 

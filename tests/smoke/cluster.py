@@ -14,6 +14,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from tests.support.connect_server import ConnectServer
 from tests.support.object_servers import ACCESS
+from tests.support.on_connect import forget_open_sessions
 
 import bayou
 from bayou.testing.session import local_session
@@ -78,6 +79,7 @@ def stop() -> None:
     """Ends the processes of a standalone cluster, and servers."""
     while _servers:
         _servers.pop().stop()
+        forget_open_sessions()
     for process in _started:
         process.terminate()
         process.wait(_SECONDS)

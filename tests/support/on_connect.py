@@ -125,7 +125,7 @@ def session_on(server: ConnectServer) -> Iterator[SparkSession]:
     session = SparkSession.builder.remote(server.url).config("spark.sql.session.timeZone", "UTC").create()
     yield session
     session.stop()
-    _forget_open_sessions()
+    forget_open_sessions()
 
 
 def resolve_reads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def _asked_by_bayou() -> bool:
     return asking.startswith("bayou.spark.portable.")
 
 
-def _forget_open_sessions() -> None:
+def forget_open_sessions() -> None:
     """Spare the end of the process a wait of minutes.
 
     PySpark 4.3 asks the server of each session that was not stopped to clear its models, and tries again for ten minutes

@@ -22,7 +22,7 @@ _raises_late: Final = hasattr(ExecutePlanResponseReattachableIterator, "__del__"
 """Whether a client leaves an execution that fails at once to the garbage collector.
 
 That of PySpark 4.0 does. It then starts a task in a pool of threads from `__del__`, and if the collector runs while any other pool
-starts a thread, the process stops forever: they share a lock. The client ends an execution that fails later by itself.
+starts a thread, the process stops forever: they share a lock. The client itself ends an execution that fails later.
 """
 
 
