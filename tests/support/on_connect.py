@@ -139,11 +139,19 @@ def _resolved_at_once(method: Any) -> Any:
     def resolved(*arguments: Any, **options: Any) -> Any:
         frame = method(*arguments, **options)
         # bayou itself handles some errors of its own reads when it asks for their rows.
-        if not sys._getframe(1).f_globals["__name__"].startswith("bayou.spark.portable."):
+        if not _caller().startswith("bayou.spark.portable."):
             frame.schema  # noqa: B018  (which asks the server)
         return frame
 
     return resolved
+
+
+def _caller() -> str:
+    """The module that called a method of PySpark, which calls some of its own methods."""
+    frame: Any = sys._getframe(2)
+    while frame.f_globals["__name__"].startswith("pyspark."):
+        frame = frame.f_back
+    return str(frame.f_globals["__name__"])
 
 
 def _forget_open_sessions() -> None:
