@@ -58,6 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hold files of tests to their budgets: each process of tests measures, the one that reports adds up."""
     from tests.support.budgets import Budgets, Stopwatch, chooses_tests
 
+    if config.getoption("--on-connect"):  # the client warns of old settings, where a classic session logs
+        config.addinivalue_line("filterwarnings", "ignore:The SQL config:UserWarning")
     config.pluginmanager.register(Stopwatch())
     if not hasattr(config, "workerinput") and not chooses_tests(config):
         config.pluginmanager.register(Budgets())

@@ -147,18 +147,20 @@ def _resolved_at_once(method: Any) -> Any:
     @functools.wraps(method)
     def resolved(*arguments: Any, **options: Any) -> Any:
         frame = method(*arguments, **options)
-        if not _asked_by_bayou():
+        # bayou itself handles some errors of its own reads when it asks for their rows.
+        if not _caller().startswith("bayou.spark.portable."):
             frame.schema  # noqa: B018  (which asks the server)
         return frame
 
     return resolved
 
 
-def _asked_by_bayou() -> bool:
-    """Whether bayou reads something for itself. It handles some errors of its own reads when it asks for their rows."""
-    modules = (str(frame.f_globals["__name__"]) for frame, _ in traceback.walk_stack(sys._getframe(1)))
-    asking = next(each for each in modules if not each.startswith(("pyspark.", __name__)))
-    return asking.startswith("bayou.spark.portable.")
+def _caller() -> str:
+    """The module that called a method of PySpark, which calls some of its own methods."""
+    frame: Any = sys._getframe(2)
+    while frame.f_globals["__name__"].startswith("pyspark."):
+        frame = frame.f_back
+    return str(frame.f_globals["__name__"])
 
 
 def forget_open_sessions() -> None:

@@ -102,7 +102,7 @@ def _counted(rows: DataFrame, conditions: list[tuple[str, Constraint]]) -> Itera
 def _problem(rows: DataFrame, rule: RowRule) -> str | None:
     """Return why Spark cannot evaluate a condition; None if it can."""
     try:
-        rows.select(condition_of(rows.sparkSession, rule))
+        _ = rows.select(condition_of(rows.sparkSession, rule)).schema  # only this resolves it on Spark Connect
     except (DeltaError, PySparkException) as error:
         return _reason(error)
     return None

@@ -71,7 +71,7 @@ def test_an_insert_with_schema_evolution_adds_them(spark, name, table_path, stat
     assert found(spark, name) == ("id:bigint,name:string", [])
     spark.sql(clause.format(t=name))
     assert found(spark, name) == STATEMENTS[statement]
-    by_path = f"delta.`{table_path}`"
+    by_path = f"delta.`{table_path}_2`"
     made(spark, by_path)
     spark.sql(clause.format(t=by_path))
     assert found(spark, by_path) == STATEMENTS[statement]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import re
 import threading
 import uuid
 import weakref
@@ -58,6 +59,8 @@ _logger = logging.getLogger("bayou")
 _TIME_ZONE: Final = "spark.sql.session.timeZone"
 _REQUESTS: Final = 8
 """So many requests about schemas run at once."""
+_WIDE_DECIMAL: Final = re.compile(r'"decimal\((?:39|[4-9]\d|\d{3,}),')
+"""A decimal with more than Spark's 38 digits, in a schema's JSON."""
 _NOT_CREATED: Final = ("Mkdirs failed", "Permission denied", "No space left", "AccessDenied", "Read-only file system")
 """Parts of a file system's messages about a file or a folder that it could not create."""
 
@@ -196,7 +199,9 @@ class PortableBackend:
         return client.observe(frame, name, aggregates)
 
     def knows_type(self, json_text: str) -> bool:
-        """Whether this client has all types of a schema's JSON."""
+        """Whether this client has all types of a schema's JSON. Decimals with too many digits are the server's error otherwise."""
+        if _WIDE_DECIMAL.search(json_text) is not None:
+            return False
         try:
             SparkStructType.fromJson(_loaded(json_text))
         except Exception:  # noqa: BLE001  (PySpark has several exceptions for it)
