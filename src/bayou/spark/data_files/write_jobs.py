@@ -88,7 +88,10 @@ def write_into(
     if target.materializes_partitions and backend.is_native:
         frame = _with_folder_names(backend, frame, target)
     elif target.materializes_partitions:
-        partitions = target.folder_columns  # a server does not distinguish columns of the same name
+        # A server does not distinguish columns of the same name. Folders that begin with an underscore are hidden.
+        visible = {name: name.removeprefix("__") for name in target.folder_columns}
+        frame = frame.toDF(*(visible.get(name, name) for name in backend.names_of(frame)))
+        partitions = tuple(visible.values())
     uri = qualify(request.options.path).uri
     root = f"{uri}/{placement.folder}" if placement.folder else uri
     job = WriteJob(root, partitions, options, hadoop, observations)
