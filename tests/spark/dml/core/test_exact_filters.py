@@ -102,7 +102,7 @@ def test_nan_that_the_bounds_of_a_file_leave_out_is_found(spark, table_path, con
     log = Path(table_path, "_delta_log", "00000000000000000000.json")
     size = file.stat().st_size
     pq.write_table(numbers, file)
-    Path(table_path, f".{file.name}.crc").unlink(missing_ok=True)
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
     text = (
         log.read_text()
         .replace(f'"size":{size}', f'"size":{file.stat().st_size}')
