@@ -42,7 +42,15 @@ ROOMS = (
         "diffs",
         "health_report",
     ),
-    *("spark/user_defined_types", "spark/text", "spark/catalog", "spark/task_counts", "spark/backend", "spark/expr"),
+    *(
+        "spark/user_defined_types",
+        "spark/text",
+        "spark/catalog",
+        "spark/task_counts",
+        "spark/lookups",
+        "spark/backend",
+        "spark/expr",
+    ),
     *(
         "spark/program_calls",
         "spark/pinned_settings",

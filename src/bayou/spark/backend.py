@@ -452,7 +452,7 @@ def backend_of(spark: SparkSession) -> Backend:
 
 def is_portable(spark: SparkSession) -> bool:
     """Whether bayou uses only the documented functions of PySpark on a session."""
-    return is_of_connect(spark) or spark.sparkContext in _portable
+    return is_of_connect(spark) or (len(_portable) > 0 and spark.sparkContext in _portable)
 
 
 def make_portable(spark: SparkSession) -> None:

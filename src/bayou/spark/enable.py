@@ -74,7 +74,10 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
 
 def _enable_classic(session: SparkSession) -> None:
     """Prepare a classic session. If Spark has other internals than bayou knows, or the program says so, use none of them."""
-    given = str(session.conf.get(_BACKEND, "auto")).lower()
+    try:
+        given = str(session.conf.get(_BACKEND, "auto")).lower()
+    except Exception:  # noqa: BLE001  (a stopped session fails in many ways, and what follows says why)
+        given = "auto"
     if given not in ("auto", _PORTABLE):
         raise failed("DELTA_ILLEGAL_OPTION/setting", option=_BACKEND, value=given, wanted=f"'auto' or '{_PORTABLE}'")
     reason = f"the setting {_BACKEND} says so"

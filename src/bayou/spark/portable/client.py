@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -118,7 +119,7 @@ def kept_rows(frame: DataFrame) -> DataFrame:
     if not is_of_connect(frame):
         cached = frame.persist()
         cached.count()
-        done = weakref.finalize(cached, _let_go, cast("Any", cached)._jdf)  # noqa: SLF001  (a DataFrame would keep itself)
+        done = weakref.finalize(cached, _let_go, copy.copy(cached))  # the DataFrame would keep itself
         done.atexit = False  # the session has ended then
         return cached
     kept: Any = frame.localCheckpoint()

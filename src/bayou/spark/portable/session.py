@@ -23,8 +23,8 @@ _logger = logging.getLogger("bayou")
 _UNKNOWN_SOURCE: Final = ("DATA_SOURCE_NOT_FOUND", "Failed to find the data source", "Failed to find data source")
 """Parts of the message of a server without a data source `delta`."""
 _NO_TABLE: Final = "/bayou/a/path/without/a/table"
-_CATALOG: Final = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-"""What programs for delta-spark set. A server without this class would then resolve no name."""
+_CATALOG: Final = ("spark.sql.catalog.spark_catalog", ".delta.catalog.DeltaCatalog")
+"""What programs for delta-spark set: the setting, and the end of the class. A server without this class would then resolve no name."""
 _have_delta: Final[WeakKeyDictionary[Any, bool]] = WeakKeyDictionary()
 _asking: Final = threading.Lock()
 
@@ -42,7 +42,7 @@ def enable_connect(spark: SparkSession) -> None:
     if requests_of(spark) is None and not has_own_delta(spark):
         install(spark, TableAnswers(Application.of(spark), spark))
         name, of_delta_spark = _CATALOG
-        if spark.conf.get(name, None) == of_delta_spark:
+        if str(spark.conf.get(name, None)).endswith(of_delta_spark):
             spark.conf.unset(name)
 
 

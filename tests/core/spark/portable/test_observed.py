@@ -3,52 +3,42 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 pytest.importorskip("grpc", reason="the client of Spark Connect needs grpcio")
 
-from pyspark.errors import PySparkException
-
-from bayou.spark.portable import backend
+from bayou.spark.portable import client
 
 
 class Observed:
     """An observation after its job."""
 
-    def __init__(self, found: dict[str, Any] | None) -> None:
-        self._found = found
-
-    @property
-    def get(self) -> dict[str, Any]:
-        if self._found is None:
-            raise PySparkException("no values came")
-        return self._found
+    def __init__(self, found: dict[str, Any]) -> None:
+        self.get = found
 
 
 @pytest.fixture
 def observed(monkeypatch):
-    """Makes observations of the aggregates `count` and `least`."""
+    """Makes a DataFrame with an observation `rows` of the aggregates `count` and `least`, and returns what a job observed."""
     names: dict[Any, list[str]] = {}
-    monkeypatch.setattr(backend, "_observed_names", names)
+    monkeypatch.setattr(client, "_names", names)
+    monkeypatch.setattr(client, "is_of_connect", lambda _: True)
 
-    def make(found: dict[str, Any] | None) -> Observed:
+    def make(found: dict[str, Any]) -> dict[str, list[Any]]:
         made = Observed(found)
         names[made] = ["count", "least"]
-        return made
+        frame: Any = SimpleNamespace(_plan=SimpleNamespace(observations={"rows": made}))
+        return client.observed(frame)
 
     return make
 
 
 def test_values_have_the_order_of_the_aggregates(observed):
-    assert backend._values(observed({"least": "a", "count": 3})) == [3, "a"]
+    assert observed({"least": "a", "count": 3}) == {"rows": [3, "a"]}
 
 
-@pytest.mark.parametrize("found", [{}, None])
-def test_a_server_that_found_no_rows_sends_nothing(observed, found):
-    assert backend._values(observed(found)) is None
-
-
-def test_a_job_without_the_observation_has_no_values():
-    assert backend._values(None) is None
+def test_a_server_that_found_no_rows_sends_nothing(observed):
+    assert observed({}) == {}

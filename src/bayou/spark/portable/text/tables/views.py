@@ -6,7 +6,7 @@ Source: `createView` and `cacheTable` in Spark's grammar `SqlBaseParser.g4`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bayou.spark.portable.text.queries import Part
@@ -44,7 +44,7 @@ class TemporaryView:
     is_lazy: bool = False
     level: str | None = None
     reads_delta: bool = False
-    options: Mapping[str, str] | None = None
+    options: Mapping[str, str] | None = field(default=None, repr=False)
 
 
 def temporary_view(text: str, dialect: Dialect | None = None) -> TemporaryView | None:
