@@ -334,6 +334,8 @@ class PortableBackend:
         options = {**for_writer(job.options), **_WRITER_OPTIONS}
         own = {_OPEN_FILES: job.open_files, _PARTITION_BYTES: job.partition_bytes}
         settings = {**values(Job.WRITE, job.types), **{name: str(value) for name, value in own.items() if value is not None}}
+        if job.observations and is_of_connect(frame) and _keeps_observations(self.spark_version):
+            settings[_PLAN_CACHE] = "false"
         try:
             with pinned(frame.sparkSession, settings):
                 frame.write.mode("append").options(**options).partitionBy(*job.partition_by).parquet(folder)
@@ -382,8 +384,11 @@ _WRITER_OPTIONS: Final = {
     "mapreduce.fileoutputcommitter.algorithm.version": "2",
 }
 """No file `_SUCCESS`, and no second renaming of files. The folder is new, so nobody reads it before the commit."""
+_OBSERVES_AGAIN: Final = (4, 3)
+"""From this version on, servers are tested to observe each time."""
 _OPEN_FILES: Final = "spark.sql.maxConcurrentOutputFileWriters"
 _PARTITION_BYTES: Final = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
+_PLAN_CACHE: Final = "spark.connect.session.planCache.enabled"
 _PARSER_SETTINGS: Final = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.legacy.consecutiveStringLiterals.enabled",
@@ -409,6 +414,11 @@ def backend_of(spark: SparkSession) -> PortableBackend:
             ask_settings_once(spark)
             _backends[key] = PortableBackend(spark.version, key)
         return _backends[key]
+
+
+def _keeps_observations(version: str) -> bool:
+    """Whether a server may observe nothing in a plan that it has kept from a request about the schema, as Spark 4.0 does."""
+    return tuple(int(part) for part in version.split(".")[:2]) < _OBSERVES_AGAIN
 
 
 def _column(item: Any) -> Column:
