@@ -24,7 +24,7 @@ _UNKNOWN_SOURCE: Final = ("DATA_SOURCE_NOT_FOUND", "Failed to find the data sour
 """Parts of the message of a server without a data source `delta`."""
 _NO_TABLE: Final = "/bayou/a/path/without/a/table"
 _CATALOG: Final = ("spark.sql.catalog.spark_catalog", ".delta.catalog.DeltaCatalog")
-"""What programs for delta-spark set: the setting, and the end of the class. A server without the class would then resolve no name."""
+"""What programs for delta-spark set: the setting, and the end of the class. A server without it would then resolve no name."""
 _have_delta: Final[WeakKeyDictionary[Any, bool]] = WeakKeyDictionary()
 _asking: Final = threading.Lock()
 
