@@ -16,7 +16,7 @@ TEXTS = {
     "select * from {a} where ID = 12 and S > 'a'": ({1}, NONE),
     "select * from {a} t where t.id = 12 and t.st.f > 0": ({1}, NONE),
     "select * from {a} as t where id = 12 or t.id = 13": ({1}, NONE),
-    "select * from {a} where a.id = 12": ({1}, NONE),
+    "select * from {a} where {a}.id = 12": (ALL, NONE),
     "select x, count(*) from {a} where id >= 30 group by x having count(*) > 1 order by x limit 3": ({3}, NONE),
     "select * from {a} where id between 12 and 13 union all select * from {b} where y < 50": ({1}, {0}),
     "select * except (y) from {a} where id = 12": ({1}, NONE),

@@ -53,10 +53,10 @@ def test_requests_pass_untouched_where_a_thread_asks_for_it(spark, answers, path
 def test_what_an_answer_sends_is_not_rewritten(spark, answers, path):
     plain = answers.read
 
-    def asking(read):
+    def asking(read, place):
         with pytest.raises(Exception, match=r"DATA_SOURCE_NOT_FOUND|delta"):
             spark.read.format("delta").load(path).collect()
-        return plain(read)
+        return plain(read, place)
 
     answers.read = asking
     assert spark.read.format("delta").load(path).count() == 3

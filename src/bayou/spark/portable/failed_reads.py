@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, StreamingQueryException
 
 from bayou.spark.errors.conversion import as_pyspark
 
@@ -53,6 +53,8 @@ def convert_failed_reads(
 def _about_file(
     error: PySparkException, missing: Callable[[str], DeltaError | None], unreadable: Callable[[str, str], DeltaError | None]
 ) -> DeltaError | None:
+    if isinstance(error, StreamingQueryException):  # a classic session leaves it, too
+        return None
     text = str(error).partition(_TRACE)[0]
     if any(mark in text for mark in _MISSING):
         return missing(text)

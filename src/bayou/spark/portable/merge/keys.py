@@ -27,22 +27,26 @@ if TYPE_CHECKING:
     from bayou.spark.portable.text.tree import Expression
 
 
-def predicate_of_keys(condition: PortableExpr, sides: Sides, snapshot: Snapshot, source: PortableSource) -> Predicate:
-    """Return a predicate that every row of the table satisfies that matches a row of the source. Runs jobs, if there are keys.
+def counted_keys(condition: PortableExpr, sides: Sides, snapshot: Snapshot, source: PortableSource) -> tuple[int, Predicate]:
+    """Return the number of the source's rows, and a predicate that every row of the table satisfies that matches one of them.
+
+    Runs one job, or two for few rows.
 
     Args:
         condition: the search condition of the MERGE.
     """
     parts = () if condition.tree is None else conjuncts(condition.tree)
     keys = [key for part in parts if (key := _key(part, sides, snapshot)) is not None]
-    if not keys or not source.rows:
-        return And(())
+    if not keys:
+        return source.frame.count(), And(())
     try:
-        _, values = values_of(source.frame, keys, None)
+        count, values = values_of(source.frame, keys, None)
     except UnicodeDecodeError:  # a string of the source is not UTF-8
-        return And(())
+        return source.frame.count(), And(())
+    if not count:
+        return 0, And(())
     found = (condition_of(each.key, of_key) for each, of_key in zip(keys, values, strict=True))
-    return from_catalyst([text for text in found if text is not None], by_logical_name(snapshot.schema))
+    return count, from_catalyst([text for text in found if text is not None], by_logical_name(snapshot.schema))
 
 
 def _key(part: Expression, sides: Sides, snapshot: Snapshot) -> SourceKey | None:

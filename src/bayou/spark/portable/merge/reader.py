@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from bayou.spark.dml.core.row_change import Change
 from bayou.spark.dml.core.target import table_columns
 from bayou.spark.dml.merge.resolution.clauses import Kind
 from bayou.spark.portable.dml.statement import PortableStatement
-from bayou.spark.portable.merge.keys import predicate_of_keys
+from bayou.spark.portable.merge.keys import counted_keys
 from bayou.spark.portable.merge.latest import latest_rows
 from bayou.spark.portable.merge.merge import PortableMerge
 from bayou.spark.portable.merge.resolution import MergeResolution
@@ -47,7 +48,10 @@ def read(request: MergeRequest, snapshot: Snapshot, reads: ReadSet) -> PortableM
     source = PortableSource.of(target.application.backend, request.source, snapshot, reads, rows)
     resolving = MergeResolution(request, snapshot, source)
     resolution = resolving.resolve()
-    predicate = _predicate(request, snapshot, resolution, source)
+    sides = Sides(snapshot.schema, request.name, source.schema, source.alias)
+    count, of_keys = counted_keys(resolution.condition, sides, snapshot, source)
+    source = replace(source, rows=count)
+    predicate = _predicate(request, snapshot, resolution, of_keys if count else None)
     total = snapshot.files(["path"]).num_rows
     every = pa.array(np.arange(total), pa.int64())
     partitions = {field.physical_name for name in snapshot.partition_columns if (field := snapshot.schema.field(name))}
@@ -63,8 +67,12 @@ def read(request: MergeRequest, snapshot: Snapshot, reads: ReadSet) -> PortableM
     return PortableMerge(change, resolution, source, request.name)
 
 
-def _predicate(request: MergeRequest, snapshot: Snapshot, resolution: PortableResolution, source: PortableSource) -> Predicate:
-    """Return a predicate that every row of the table satisfies that the MERGE may have to find."""
+def _predicate(request: MergeRequest, snapshot: Snapshot, resolution: PortableResolution, of_keys: Predicate | None) -> Predicate:
+    """Return a predicate that every row of the table satisfies that the MERGE may have to find.
+
+    Args:
+        of_keys: the predicate of the rows with a match, by the source's keys; None if the source has no rows.
+    """
     # Only columns with the table's alias are certainly the table's.
     qualifiers = [(request.name[-1].lower(),)] if request.name else []
     table = Table(snapshot.schema, qualifiers, is_alone=False)
@@ -74,9 +82,8 @@ def _predicate(request: MergeRequest, snapshot: Snapshot, resolution: PortableRe
         return And(()) if each is None or each.tree is None else predicate_of(each.tree, table, time_zone=zone)
 
     of_matches: Predicate = Boolean(value=False)
-    if source.rows:
-        sides = Sides(snapshot.schema, request.name, source.schema, source.alias)
-        of_matches = And((about(resolution.condition), predicate_of_keys(resolution.condition, sides, snapshot, source)))
+    if of_keys is not None:
+        of_matches = And((about(resolution.condition), of_keys))
         if not resolution.of_kind(Kind.NOT_MATCHED):
             changed = tuple(about(each.condition) for each in resolution.of_kind(Kind.MATCHED))
             of_matches = And((of_matches, Or(changed)))

@@ -39,7 +39,7 @@ class PortableSource:
         frame: the rows under the source's alias, with a copy of each column (see `copy_of`), and `SOURCE_ROW`.
         schema: its columns.
         alias: its alias; None without one.
-        rows: their number.
+        rows: their number; 0 before `counted_keys`.
         kept: what keeps the rows on the server while it exists.
     """
 
@@ -80,7 +80,6 @@ class PortableSource:
             )
         begin = time.monotonic()
         kept = kept_rows((given if rows is None else rows).select("*", F.monotonically_increasing_id().alias(SOURCE_ROW)))
-        count = kept.count()
         spent = int((time.monotonic() - begin) * 1000)
         frame, alias = as_given(kept, given) if is_of_connect(given) else (kept, None)
         lowered = [name.lower() for name in schema.names]
@@ -89,7 +88,7 @@ class PortableSource:
             for place, name in enumerate(schema.names)
             if lowered.count(name.lower()) == 1
         ]
-        return cls(frame.select("*", *copies), schema, alias, count, spent, reads, [kept])
+        return cls(frame.select("*", *copies), schema, alias, 0, spent, reads, [kept])
 
     def close(self) -> None:
         """Let the server drop the rows."""
