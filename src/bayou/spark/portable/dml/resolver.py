@@ -119,6 +119,9 @@ class StatementResolution:
         if where is None:
             return None
         check_condition(operation, typed[0], self._snapshot, may_query=True)
+        if not typed[0].is_steady and not typed[0].has_subquery:
+            # Spark refuses a condition that is not deterministic in DELETE and UPDATE, and in a join, but not in a filter.
+            _ = self.no_rows().join(self._target.spark.range(1).select(), typed[0].column.isNotNull()).schema
         return replace(typed[0], constant=self._constant(typed[0]))
 
     def path(self, key: str) -> tuple[str, ...]:
