@@ -61,7 +61,7 @@ _STATISTICS: Final = "the log's statistics come from the footers"
 
 PINS: Final[Mapping[Job, tuple[Pin, ...]]] = {
     Job.WRITE: (
-        Pin("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS", _MICROSECONDS, frozenset({"timestamp"})),
+        Pin("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS", _MICROSECONDS, frozenset({"timestamp", "variant"})),
         Pin("spark.sql.parquet.fieldId.write.enabled", "true", "readers of column mapping `id` find columns by field ids"),
         Pin("spark.sql.parquet.writeLegacyFormat", "false", "decimals, arrays and maps have the layout that readers expect"),
         Pin("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED", _OLD_DATES),

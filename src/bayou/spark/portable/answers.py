@@ -35,6 +35,7 @@ from bayou.spark.portable.scan.rows import is_grouped, scan_frame
 from bayou.spark.portable.scan.runs import case_changes
 from bayou.spark.portable.streams.sink import write_batches
 from bayou.spark.portable.streams.source import TableStreams
+from bayou.spark.portable.text.filter_values import ZONE, zone_of
 from bayou.spark.portable.text.filters import predicate_of
 from bayou.spark.read.change_scan import changes_now
 from bayou.spark.read.reader import check_has_columns
@@ -236,7 +237,7 @@ class TableAnswers:
         used = frozenset().union(*(each.columns for each in found))
         # Only literals of times depend on the time zone, which is another request.
         has_times = any(field.name.lower() in used and field.type == "timestamp" for field in schema.fields)
-        zone = backend.time_zone(self._spark) if has_times else None
+        zone = zone_of({**backend.settings(self._spark), ZONE: backend.time_zone(self._spark)}) if has_times else None
         predicate = And(tuple(predicate_of(each.tree, each.scope, time_zone=zone) for each in found))
         chosen = choose(self._application, self._spark, snapshot, predicate)
         return predicate if columns_of(predicate) else None, None if chosen is None else chosen.cast(pa.int64())

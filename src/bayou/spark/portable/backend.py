@@ -11,6 +11,7 @@ import threading
 import uuid
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary
 
@@ -41,6 +42,7 @@ from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import parsed_text
 from bayou.spark.portable.text.tree import UnreadableTextError
 from bayou.spark.user_defined_types import for_spark
+from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -254,7 +256,7 @@ class PortableBackend:
         """Whether an expression in SQL ends with an alias."""
         del spark
         try:
-            read_expression(expression)
+            read_expression(expression, is_stored=True)
         except UnreadableTextError:
             return True
         return False
@@ -329,6 +331,8 @@ class PortableBackend:
 
         The server writes with its own credentials. The job's settings of the file system may be secrets, so they are not sent.
         """
+        local = qualify(job.root).local
+        is_new = local is not None and not Path(local).exists()
         check_before_write(frame.sparkSession, job.root, job.hadoop)
         folder = f"{job.root}/{JOB_FOLDER}{uuid.uuid4().hex}"
         options = {**for_writer(job.options), **_WRITER_OPTIONS}
@@ -341,14 +345,17 @@ class PortableBackend:
                 frame.write.mode("append").options(**options).partitionBy(*job.partition_by).parquet(folder)
         except PySparkException as error:
             remove_empty(folder)
-            remove_empty(job.root, is_deep=False)  # of a table that the write was to create
+            if is_new:
+                remove_empty(job.root, is_deep=False)
             of_cast = error_of_cast(error)
             if of_cast is None:
                 raise
             raise of_cast from error
+        else:
+            observed = client.observed(frame, job.observations)
         finally:
+            client.forget_observations()
             self._let_go()
-        observed = {name: found for name, found in client.observed(frame).items() if name in job.observations}
         return WrittenRows(files_in(folder, job.hadoop), observed)
 
     def _let_go(self) -> None:

@@ -101,14 +101,21 @@ def observe(frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFr
     return cast("DataFrame", made(CollectMetrics(plan_of(frame), own, list(aggregates)), frame.sparkSession))
 
 
-def observed(frame: DataFrame) -> dict[str, list[Any]]:
-    """Return the values of the observations of a DataFrame that was written, by their names, without those that found no rows."""
+def observed(frame: DataFrame, wanted: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the values of some observations of a DataFrame that was written, by their names, without those that found no rows."""
     if not is_of_connect(frame):
-        return {name: list(each.get.values()) for name, each in _on_classic.pop(threading.get_ident(), {}).items()}
-    found = {name: each.get for name, each in plan_of(frame).observations.items()}
+        made = _on_classic.get(threading.get_ident(), {})
+        return {name: list(made[name].get.values()) for name in wanted if name in made}
+    observations = {name: each for name, each in plan_of(frame).observations.items() if name in wanted}
+    found = {name: each.get for name, each in observations.items()}
     # A server of Spark 4.0 sends more than four values in another order.
-    names = {name: _names.get(each, ()) for name, each in plan_of(frame).observations.items()}
+    names = {name: _names.get(each, ()) for name, each in observations.items()}
     return {name: [values[each] for each in names[name] or values] for name, values in found.items() if values}
+
+
+def forget_observations() -> None:
+    """Forget the observations of this thread's last write on a classic session."""
+    _on_classic.pop(threading.get_ident(), None)
 
 
 def kept_rows(frame: DataFrame) -> DataFrame:

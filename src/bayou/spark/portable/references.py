@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bayou.errors import failed
@@ -88,7 +89,9 @@ def references_in(sql: proto.SQL, rows: _Rows, context: Context) -> list[Referen
         alias = None if has_alias else path
         names = () if has_alias or table.computed is not None else _qualifiers(found, path)
         placed = blocks.get(table.start)
-        conditions = None if placed is None else TextConditions(placed, placed.alias or alias, arguments.filled)
+        conditions = (
+            None if placed is None else TextConditions(placed, placed.alias or alias, partial(arguments.filled, is_typed=True))
+        )
         frame = rows(options, conditions, use)
         numbers = arguments.numbers_in(table.start, table.end)
         references.append(Reference(table.start, table.end, frame, alias, numbers, qualifiers=names))

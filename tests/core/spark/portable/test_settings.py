@@ -88,6 +88,26 @@ def test_the_error_of_the_program_is_the_one_that_is_raised(session, server):
     assert server.values["c"] == "2"
 
 
+def test_settings_come_back_if_not_all_could_be_changed(session, server):
+    """The server sets them one by one, and refuses one of them."""
+    accepted = server.config
+
+    def config(operation):
+        for pair in operation.set.pairs:
+            if pair.key == "b" and pair.value == "1":
+                raise ConnectionError(pair.key)
+            server.values[pair.key] = pair.value
+        return accepted(operation)
+
+    server.config = config
+    with pytest.raises(ConnectionError, match="b"), pinned(session, WANTED):
+        pass
+    assert {name: server.values.get(name) for name in ("a", "c")} == {"a": "0", "c": "2"}
+    with pinned(session, {"a": "1"}):
+        assert server.values["a"] == "1"
+    assert server.values["a"] == "0"
+
+
 class Requests:
     """A server that answers requests about settings, and counts them by their kinds."""
 
@@ -183,3 +203,15 @@ def test_the_version_of_a_commit_is_set_with_the_next_settings(asking):
         found(**version)
     del server.stated[LAST_VERSION]
     assert found(**option(LAST_VERSION)) == {LAST_VERSION: "7"}
+
+
+def test_what_the_program_sets_while_bayou_has_changed_it_is_restored(asking):
+    server, found = asking
+    settings = found.__closure__[1].cell_contents
+    assert isinstance(settings, Settings)
+    settings.pinned["spark.sql.a"] = ("1", "1")
+    found(**setting(a="2"))
+    assert settings.pinned["spark.sql.a"] == ("2", "2")
+    assert server.stated["spark.sql.a"] == "2"
+    settings.pinning(lambda: found(**setting(a="3")))
+    assert settings.pinned["spark.sql.a"] == ("2", "2")

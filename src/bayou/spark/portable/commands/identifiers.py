@@ -38,8 +38,11 @@ class Arguments:
         self._spark = spark
         self._parameters = parameters_in(words(sql.query))
 
-    def filled(self, start: int, end: int) -> str:
+    def filled(self, start: int, end: int, *, is_typed: bool = False) -> str:
         """Return a part of the statement with literals in place of its parameters.
+
+        Args:
+            is_typed: whether floating-point numbers keep their types, see `arguments.filled`.
 
         Raises:
             SqlSyntaxError: a parameter has no value, or a value of another type than string, number, boolean, date and time.
@@ -49,7 +52,9 @@ class Arguments:
         if not inner:
             return text
         positional = [each.start for each in self._parameters if each.name is None]
-        values = literals_of(self._sql, inner, [positional.index(each.start) for each in inner if each.name is None])
+        values = literals_of(
+            self._sql, inner, [positional.index(each.start) for each in inner if each.name is None], is_typed=is_typed
+        )
         moved = [Parameter(each.name, each.start - start, each.end - start) for each in inner]
         return FilledText.of(text, moved, values).text
 

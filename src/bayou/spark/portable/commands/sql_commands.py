@@ -88,6 +88,7 @@ def _of_rows(
         if not isinstance(change, Insert):
             refuse_view(spark, change.table.parts, type(change).__name__.upper())
         return None
+    _refuse_variables(_sql_of(command).query)
     if isinstance(change, Insert):
         if not is_table(path):
             raise failed("TABLE_OR_VIEW_NOT_FOUND", table=column_sql(change.table.parts))
@@ -139,10 +140,19 @@ def _of_table(application: Application, spark: SparkSession, command: proto.Rela
 
     text = _sql_of(plain).query
     try:
+        if "${" in text and not _has_query(text) and table_statement(text) is not None:
+            _refuse_variables(text)
         return explained(application, spark, text, query) or run_table_statement(application, spark, text, query)
     except UnreadableTextError:
         refuse_unread(text, query)
         return None
+
+
+def _refuse_variables(text: str) -> None:
+    """Raise UnsupportedFeatureError for a statement of bayou with `${name}`, where Spark puts the value of a setting."""
+    if "${" in text:
+        what = "A statement about a table by path with a variable such as ${name}"
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",))
 
 
 def _has_parameters(part: Part | None) -> bool:

@@ -17,6 +17,7 @@ from bayou.spark.portable.client import message_of
 from bayou.spark.portable.names import with_path_alias
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import conjuncts, facts_of
+from bayou.spark.portable.text.filter_values import zone_of
 from bayou.spark.portable.text.filters import Table, predicate_of
 from bayou.spark.portable.text.literals import Dialect
 from bayou.spark.portable.text.protobufs import expression_of
@@ -38,7 +39,6 @@ STEADY: Final = GENERATED_COLUMN_FUNCTIONS - {"now", "unix_timestamp"}
 """Functions of Spark that give the same value at every evaluation, in every query."""
 _QUERY: Final = re.compile(r"\bselect\b", re.IGNORECASE)
 _SHOWN: Final = re.compile(r"Column<'(.*)'>", re.DOTALL)
-_TIME_ZONE: Final = "spark.sql.session.timeZone"
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +189,7 @@ class PortableExpr:
         """Return the condition for pruning."""
         if self.tree is None:
             return Unknown()
-        zone = self.scope.settings.get(_TIME_ZONE)
+        zone = zone_of(self.scope.settings)
         return predicate_of(self.tree, replace(self.scope.table, schema=schema), time_zone=zone)
 
     @property

@@ -24,6 +24,7 @@ from bayou.spark.portable.merge.merge import PortableMerge
 from bayou.spark.portable.merge.resolution import MergeResolution
 from bayou.spark.portable.merge.sides import Sides
 from bayou.spark.portable.merge.source import PortableSource
+from bayou.spark.portable.text.filter_values import zone_of
 from bayou.spark.portable.text.filters import Table, predicate_of
 from bayou.spark.scan.pruning import choose
 
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.execute import MergeRequest
     from bayou.spark.portable.dml.expr import PortableExpr
     from bayou.spark.portable.merge.resolved import PortableResolution
-
-_TIME_ZONE = "spark.sql.session.timeZone"
 
 
 def read(request: MergeRequest, snapshot: Snapshot, reads: ReadSet) -> PortableMerge:
@@ -76,7 +75,7 @@ def _predicate(request: MergeRequest, snapshot: Snapshot, resolution: PortableRe
     # Only columns with the table's alias are certainly the table's.
     qualifiers = [(request.name[-1].lower(),)] if request.name else []
     table = Table(snapshot.schema, qualifiers, is_alone=False)
-    zone = request.settings.get(_TIME_ZONE)
+    zone = zone_of(request.settings)
 
     def about(each: PortableExpr | None) -> Predicate:
         return And(()) if each is None or each.tree is None else predicate_of(each.tree, table, time_zone=zone)

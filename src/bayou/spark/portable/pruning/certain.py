@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from bayou.protocol.columns.expression_functions import COLUMN_DEFAULT_FUNCTIONS
-from bayou.spark.portable.text.expressions import ExpressionReader
+from bayou.spark.portable.text.expressions import ExpressionReader, check_no_variables
 from bayou.spark.portable.text.facts import conjuncts
 from bayou.spark.portable.text.literals import Dialect
 from bayou.spark.portable.text.protobufs import USERS
@@ -45,6 +45,7 @@ def read_named(text: str, dialect: Dialect) -> Expression:
     Raises:
         UnreadableTextError: bayou does not understand the text.
     """
+    check_no_variables(text)
     reader = ExpressionReader(text, dialect)
     try:
         found = reader.maybe_named()

@@ -112,7 +112,7 @@ class _Walk:
     def project(self, content: Any, _field: str) -> bool:
         """Go through a selection of columns."""
         seen: list[Visible] = []
-        is_alone = True
+        is_alone = self.scope.is_alone
         for message in content.expressions:
             tree = self._tree(message)
             if not is_certain(tree):
@@ -120,7 +120,6 @@ class _Walk:
             match tree:
                 case Star(()):
                     seen += self.scope.columns.values()
-                    is_alone = is_alone and self.scope.is_alone
                 case Star():
                     return False
                 case Named(child, (name,)):
@@ -145,8 +144,13 @@ class _Walk:
         before = self.scope
         columns = [each for key, each in before.columns.items() if key not in touched]
         if len(set(touched)) == len(touched):  # no name is both an old one and a new one
-            olds = ((before.columns.get(old.lower()), new) for old, new in pairs)
-            columns += [Visible(new, seen.column, has_qualifier=False) for seen, new in olds if seen is not None]
+            olds = ((before.columns.get(old.lower()), old, new) for old, new in pairs)
+            # Where case matters, Spark renames nothing for a name of another case, and bayou forgets both names.
+            columns += [
+                Visible(new, seen.column, has_qualifier=False)
+                for seen, old, new in olds
+                if seen is not None and before.is_same(old, seen.name)
+            ]
         self.scope = before.with_columns(columns, is_alone=before.is_alone)
         return True
 

@@ -109,7 +109,7 @@ class Scope:
 
     def _found(self, parts: tuple[str, ...]) -> tuple[Visible, tuple[str, ...]] | None:
         """Return the column that a name begins with, and the names of the fields inside it."""
-        if self.qualifier is not None and len(parts) > 1 and self._same(parts[0], self.qualifier):
+        if self.qualifier is not None and len(parts) > 1 and self.is_same(parts[0], self.qualifier):
             # Above a join, a name of three parts may begin with two qualifiers of another table.
             seen = self._seen(parts[1]) if self.is_alone or len(parts) == len(("alias", "column")) else None
             return None if seen is None or not seen.has_qualifier else (seen, parts[2:])
@@ -118,9 +118,10 @@ class Scope:
 
     def _seen(self, name: str) -> Visible | None:
         seen = self.columns.get(name.lower())
-        return seen if seen is not None and self._same(name, seen.name) else None
+        return seen if seen is not None and self.is_same(name, seen.name) else None
 
-    def _same(self, name: str, other: str) -> bool:
+    def is_same(self, name: str, other: str) -> bool:
+        """Whether two names mean the same column in the session."""
         return name == other or (name.lower() == other.lower() and not self._is_case_sensitive())
 
     def _is_case_sensitive(self) -> bool:

@@ -58,8 +58,8 @@ class Known:
         response: the server's response, without settings.
     """
 
-    stated: Mapping[str, str]
-    defaults: dict[str, str | None]
+    stated: Mapping[str, str] = field(repr=False)
+    defaults: dict[str, str | None] = field(repr=False)
     changes: int
     response: proto.ConfigResponse = field(repr=False)
 
@@ -147,8 +147,12 @@ class Settings:
                 self._late |= pairs
                 return known.response
             response = self._with_late(request, send)
-        if not getattr(self._of_thread, "pins", False):
-            self._changes += 1
+            if not getattr(self._of_thread, "pins", False):
+                self._changes += 1
+                # What the program sets now is restored after the request for which bayou has changed it.
+                changed: dict[str, str | None] = {**pairs, **dict.fromkeys(operation.unset.keys)}
+                for name in changed.keys() & self.pinned.keys():
+                    self.pinned[name] = (changed[name], changed[name] or self.pinned[name][1])
         return response
 
     def _with_late(self, request: proto.ConfigRequest, send: Send) -> proto.ConfigResponse:

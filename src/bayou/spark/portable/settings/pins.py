@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
@@ -30,7 +30,7 @@ class SessionConf:
         time_zone: the session's time zone.
     """
 
-    values: Mapping[str, str]
+    values: Mapping[str, str] = field(repr=False)
     time_zone: str
 
     def get(self, name: str, default: str) -> str:
@@ -70,7 +70,13 @@ def _change(spark: SparkSession, settings: Settings, wanted: Mapping[str, str]) 
         if others:
             stated = spark.conf.getAll
             settings.pinned |= {name: (stated.get(name), current[name]) for name in others}
-            settings.pinning(lambda: set_settings(spark, {name: wanted[name] for name in others}))
+            try:
+                settings.pinning(lambda: set_settings(spark, {name: wanted[name] for name in others}))
+            except BaseException:  # the server may have changed some of them
+                users.update(others)
+                with contextlib.suppress(Exception):  # the program wants to know the first error
+                    _restore(spark, settings, others)
+                raise
         changed = [*in_use, *others]
         users.update(changed)
         return changed

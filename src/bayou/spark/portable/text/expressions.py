@@ -27,6 +27,7 @@ _LEVELS: Final = (
 )
 """Operators with two operands and their names in the tree, those that bind least first. All of them group from the left."""
 _OPERATORS: Final = {sign: (level, name) for level, names in enumerate(_LEVELS) for sign, name in names.items()}
+_VARIABLE: Final = "${"
 _SIGNS: Final = {"-": "negative", "+": "positive", "~": "~"}
 
 
@@ -153,16 +154,25 @@ class ExpressionReader(Primaries):
         return Operation(_SIGNS[sign], (self._signed(),), start=start, end=self.end_of_read)
 
 
-def read_expression(text: str, dialect: Dialect | None = None) -> Expression:
+def check_no_variables(text: str) -> None:
+    """Raise UnreadableTextError for a text with `${name}`. Spark puts the value of a setting there, also in a string."""
+    if _VARIABLE in text:
+        raise UnreadableTextError("a variable such as ${name}")
+
+
+def read_expression(text: str, dialect: Dialect | None = None, *, is_stored: bool = False) -> Expression:
     """Return the tree of an expression in SQL.
 
     Args:
         text: the expression, without an alias.
         dialect: the settings that decide what the text means; None for Spark's defaults.
+        is_stored: whether a table has the text. Its meaning then depends on no setting.
 
     Raises:
         UnreadableTextError: bayou does not understand the text. Spark may.
     """
+    if not is_stored:
+        check_no_variables(text)
     reader = ExpressionReader(text, dialect)
     try:
         found = reader.expression()

@@ -80,7 +80,7 @@ def parsed_text(text: str, dialect: Dialect | None = None) -> ParsedExpression:
 
     Unlike Spark's parser, it also names the columns that the body of a lambda uses.
     """
-    return facts_of(read_expression(text, dialect), text).parsed
+    return facts_of(read_expression(text, dialect, is_stored=True), text).parsed
 
 
 def facts_of(root: Expression, text: str) -> Facts:

@@ -17,6 +17,8 @@ from bayou.plan.predicates.predicate import Literal as Constant
 from bayou.protocol.types import instants, partition_values
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bayou.spark.portable.text.tree import Literal
 
 INTEGRAL: Final = ("byte", "short", "integer", "long")
@@ -31,6 +33,16 @@ _SETTLED_YEARS: Final = range(1970, 2038)
 """The years for which all databases of time zones agree."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND: Final = timedelta(microseconds=1)
+
+
+ZONE: Final = "spark.sql.session.timeZone"
+
+
+def zone_of(settings: Mapping[str, str]) -> str | None:
+    """Return the zone in which a session reads times; None if it does not say, or compares them otherwise than by default."""
+    is_usual = settings.get("spark.sql.timestampType", "").upper() in ("", "TIMESTAMP_LTZ")
+    compares_strings = settings.get("spark.sql.legacy.typeCoercion.datetimeToString.enabled", "false").lower() == "true"
+    return settings.get(ZONE) if is_usual and not compares_strings else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ class FollowedViews:
 
 def created_view(text: str) -> str | None:
     """Return the own name of the view that a statement creates, in lower case and without quotes; None for other statements."""
-    created = _CREATED.search(text) if re.match(r"\s*create\b", text, re.IGNORECASE) else None
+    created = _CREATED.search(text) if re.search(r"\b(?:create|alter)\b", text, re.IGNORECASE) else None
     return None if created is None else _parts(created[1])[-1]
 
 
