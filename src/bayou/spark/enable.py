@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from typing import Final
+from weakref import WeakSet
 
 from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 
@@ -18,6 +19,8 @@ from bayou.spark.session.settings import compacts_by_itself
 _logger = logging.getLogger("bayou")
 _BACKEND: Final = "spark.bayou.backend"
 _PORTABLE: Final = "portable"
+_native: Final[WeakSet[SparkSession]] = WeakSet()
+"""The classic sessions that were prepared with Spark's internals."""
 
 
 @raised_as_pyspark
@@ -75,7 +78,7 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
 def _enable_classic(session: SparkSession) -> None:
     """Prepare a classic session. If Spark has other internals than bayou knows, or the program says so, use none of them."""
     try:
-        given = str(session.conf.get(_BACKEND, "auto")).lower()
+        given = "auto" if session in _native else str(session.conf.get(_BACKEND, "auto")).lower()
     except Exception:  # noqa: BLE001  (a stopped session fails in many ways, and what follows says why)
         given = "auto"
     if given not in ("auto", _PORTABLE):
@@ -89,6 +92,7 @@ def _enable_classic(session: SparkSession) -> None:
         except UnknownSparkError as error:
             reason = str(error)
         else:
+            _native.add(session)
             return
     follow_writes(_compact_after)
     make_portable(session)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import bayou
 from bayou.errors import InvalidOptionError, failed
 from bayou.spark import backend
 from bayou.spark.backend import backend_of, is_portable, make_portable
+from bayou.spark.portable import client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +71,15 @@ def test_rows_are_changed(session: SparkSession, table_path: str, vectors: str) 
     merge.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
     others = [(number, f"v{number}") for number in (0, 4, 5, 6, 7, 8, 9)]
     assert rows(session, table_path) == sorted([*others, (2, "two"), (3, "three"), (30, "thirty")])
+
+
+def test_the_rows_of_a_source_are_let_go(session: SparkSession) -> None:
+    source = session.range(3)
+    rows = client.kept_rows(source)
+    assert rows.storageLevel.useMemory
+    del rows, source
+    gc.collect()
+    assert not session.range(3).storageLevel.useMemory
 
 
 def test_a_merge_may_use_values_of_both_sides(session: SparkSession, table_path: str) -> None:

@@ -418,7 +418,7 @@ def backend_of(spark: SparkSession) -> PortableBackend:
             if is_of_connect(spark):
                 check_client()
                 check_server(spark)
-            ask_settings_once(spark)
+                ask_settings_once(spark)
             _backends[key] = PortableBackend(spark.version, key)
         return _backends[key]
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -57,6 +56,10 @@ def set_settings(spark: SparkSession, settings: Mapping[str, str]) -> None:
 
 def unset_settings(spark: SparkSession, names: Sequence[str]) -> None:
     """Give settings of a session Spark's defaults, in one request."""
+    if not is_of_connect(spark):
+        for name in names:
+            spark.conf.unset(name)
+        return
     from pyspark.sql.connect import proto  # noqa: PLC0415  (it needs grpc)
 
     client_of(spark).config(proto.ConfigRequest.Operation(unset=proto.ConfigRequest.Unset(keys=names)))
@@ -126,7 +129,7 @@ def kept_rows(frame: DataFrame) -> DataFrame:
     if not is_of_connect(frame):
         cached = frame.persist()
         cached.count()
-        done = weakref.finalize(cached, _let_go, copy.copy(cached))  # the DataFrame would keep itself
+        done = weakref.finalize(cached, _let_go, cached.alias("kept"))  # the DataFrame would keep itself
         done.atexit = False  # the session has ended then
         return cached
     kept: Any = frame.localCheckpoint()
