@@ -31,7 +31,7 @@ def observed(monkeypatch):
         made = Observed(found)
         names[made] = ["count", "least"]
         frame: Any = SimpleNamespace(_plan=SimpleNamespace(observations={"rows": made}))
-        return client.observed(frame)
+        return client.observed(frame, ["rows"])
 
     return make
 
