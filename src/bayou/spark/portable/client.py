@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of Spark Connect's client that PySpark has no public names for, and what stands for them on a classic session."""
+"""The parts of Spark Connect's client that PySpark has no public names for, and their counterparts for a classic session."""
 
 from __future__ import annotations
 

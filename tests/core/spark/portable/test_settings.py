@@ -135,8 +135,13 @@ def ask(settings, server, **operation):
 
 
 @pytest.fixture
-def asking():
-    settings, server = Settings(), Requests()
+def settings():
+    return Settings()
+
+
+@pytest.fixture
+def asking(settings):
+    server = Requests()
     return server, lambda **operation: ask(settings, server, **operation)
 
 
@@ -205,10 +210,8 @@ def test_the_version_of_a_commit_is_set_with_the_next_settings(asking):
     assert found(**option(LAST_VERSION)) == {LAST_VERSION: "7"}
 
 
-def test_what_the_program_sets_while_bayou_has_changed_it_is_restored(asking):
+def test_what_the_program_sets_while_bayou_has_changed_it_is_restored(asking, settings):
     server, found = asking
-    settings = found.__closure__[1].cell_contents
-    assert isinstance(settings, Settings)
     settings.pinned["spark.sql.a"] = ("1", "1")
     found(**setting(a="2"))
     assert settings.pinned["spark.sql.a"] == ("2", "2")

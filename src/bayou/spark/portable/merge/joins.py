@@ -101,7 +101,7 @@ class JoinedMerge:
             rows = rows.join(self._target(positions), self.condition, "left_anti")
         return self._with_action(rows)
 
-    def new_beside(self, found: Found) -> DataFrame:
+    def new_by_pairs(self, found: Found) -> DataFrame:
         """Return the rows of the source that match no row of the table, with `ACTION`, by the kept pairs."""
         rows = self.source.frame
         if found.num_pairs:

@@ -160,7 +160,7 @@ class Writer:
             alone: whether a job writes only them.
         """
         merge = self._merge
-        rows = merge.new(merge.change.files.candidates) if self._found.matches is None else merge.new_beside(self._found)
+        rows = merge.new(merge.change.files.candidates) if self._found.matches is None else merge.new_by_pairs(self._found)
         rows = rows.where(is_one_of([each.number for each in inserts]))
         more = [] if self._ids is None or alone else [*self._ids.of_new_rows()]
         if self.feeds:

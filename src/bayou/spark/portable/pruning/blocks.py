@@ -93,7 +93,7 @@ class TextConditions:
         """Return the conditions. Those that bayou does not understand are left out."""
         scope = Scope.of(schema, self.alias, settings)
         if not self.table.is_alone:
-            scope = scope.beside(hidden=self.table.hidden)
+            scope = scope.with_other_side(hidden=self.table.hidden)
         found = []
         for part in self.table.conditions:
             try:

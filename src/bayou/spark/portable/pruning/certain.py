@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from bayou.protocol.columns.expression_functions import COLUMN_DEFAULT_FUNCTIONS
-from bayou.spark.portable.text.expressions import ExpressionReader, check_no_variables
 from bayou.spark.portable.text.facts import conjuncts
 from bayou.spark.portable.text.literals import Dialect
 from bayou.spark.portable.text.protobufs import USERS
@@ -37,22 +36,6 @@ def in_session(read: Callable[[Dialect], Expression], settings: Callable[[], Map
     except UnreadableTextError:
         other = None
     return found if found == other else read(Dialect.of(settings()))
-
-
-def read_named(text: str, dialect: Dialect) -> Expression:
-    """Return the tree of an expression in SQL, which may have an alias.
-
-    Raises:
-        UnreadableTextError: bayou does not understand the text.
-    """
-    check_no_variables(text)
-    reader = ExpressionReader(text, dialect)
-    try:
-        found = reader.maybe_named()
-        reader.end()
-    except RecursionError:
-        raise UnreadableTextError("an expression that is nested too deeply") from None
-    return found
 
 
 def is_certain(tree: Expression) -> bool:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pyspark.sql.connect import proto
 
-from bayou.spark.portable.pruning.certain import certain_parts, in_session, is_certain, read_named
+from bayou.spark.portable.pruning.certain import certain_parts, in_session, is_certain
 from bayou.spark.portable.pruning.conditions import Condition
 from bayou.spark.portable.pruning.scopes import Scope, Visible
 from bayou.spark.portable.requests.messages import replace_relations
+from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.protobufs import attribute_parts, expression_of
 from bayou.spark.portable.text.tree import Name, Named, Star, UnreadableTextError
 
@@ -169,10 +170,10 @@ class _Walk:
         # Of columns that USING joins, the result has those of one side.
         hidden = () if is_left or kind == _JOINS.JOIN_TYPE_RIGHT_OUTER else [name.lower() for name in content.using_columns]
         below = self.scope
-        beside = below.beside(_numbers_in(content.right if is_left else content.left), hidden)
+        both = below.with_other_side(_numbers_in(content.right if is_left else content.left), hidden)
         if kind in (_MEETS_LEFT if is_left else _MEETS_RIGHT) and content.HasField("join_condition"):
-            self._take(content.join_condition, beside)
-        self.scope = below if kind in _ONE_SIDE else beside
+            self._take(content.join_condition, both)
+        self.scope = below if kind in _ONE_SIDE else both
         return kind in (_KEEPS_LEFT if is_left else _KEEPS_RIGHT)
 
     def root(self, _content: Any, field: str) -> bool:
@@ -192,7 +193,7 @@ class _Walk:
         if kind != "expression_string":
             return in_session(lambda dialect: expression_of(message, dialect), self._settings)
         text = message.expression_string.expression
-        tree = in_session(lambda dialect: read_named(text, dialect), self._settings)
+        tree = in_session(lambda dialect: read_expression(text, dialect, may_have_alias=True), self._settings)
         if isinstance(tree, Star) and text.strip() != "*":
             raise UnreadableTextError("a star that may leave out columns")
         return tree

@@ -87,7 +87,7 @@ class Scope:
             return replace(self, foreign=self.foreign | {number})
         return replace(self, frames={**self.frames, number: replace(self, frames={})})
 
-    def beside(self, foreign: Iterable[int] = (), hidden: Iterable[str] = ()) -> Scope:
+    def with_other_side(self, foreign: Iterable[int] = (), hidden: Iterable[str] = ()) -> Scope:
         """Return the scope above a join.
 
         Args:

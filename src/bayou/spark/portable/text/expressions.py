@@ -154,28 +154,25 @@ class ExpressionReader(Primaries):
         return Operation(_SIGNS[sign], (self._signed(),), start=start, end=self.end_of_read)
 
 
-def check_no_variables(text: str) -> None:
-    """Raise UnreadableTextError for a text with `${name}`. Spark puts the value of a setting there, also in a string."""
-    if _VARIABLE in text:
-        raise UnreadableTextError("a variable such as ${name}")
-
-
-def read_expression(text: str, dialect: Dialect | None = None, *, is_stored: bool = False) -> Expression:
+def read_expression(
+    text: str, dialect: Dialect | None = None, *, is_stored: bool = False, may_have_alias: bool = False
+) -> Expression:
     """Return the tree of an expression in SQL.
 
     Args:
-        text: the expression, without an alias.
+        text: the expression.
         dialect: the settings that decide what the text means; None for Spark's defaults.
         is_stored: whether a table has the text. Its meaning then depends on no setting.
+        may_have_alias: whether the expression may have an alias.
 
     Raises:
         UnreadableTextError: bayou does not understand the text. Spark may.
     """
-    if not is_stored:
-        check_no_variables(text)
+    if not is_stored and _VARIABLE in text:  # Spark puts the value of a setting there, also in a string
+        raise UnreadableTextError("a variable such as ${name}")
     reader = ExpressionReader(text, dialect)
     try:
-        found = reader.expression()
+        found = reader.maybe_named() if may_have_alias else reader.expression()
         reader.end()
     except RecursionError:
         raise UnreadableTextError("an expression that is nested too deeply") from None

@@ -29,9 +29,9 @@ def test_alone_a_name_may_have_any_case_and_any_number_of_parts():
 
 
 def test_beside_other_tables_a_name_has_the_alias_or_one_part():
-    scope = TABLE.with_alias("t").beside(hidden=["x"])
+    scope = TABLE.with_alias("t").with_other_side(hidden=["x"])
     assert path(scope, "id") == path(scope, "T", "ID") == ("id",)
-    assert path(scope, "t", "t", "f") is path(TABLE.beside(), "t", "f") is None
+    assert path(scope, "t", "t", "f") is path(TABLE.with_other_side(), "t", "f") is None
     assert path(scope, "x") is path(scope, "t", "x") is None
 
 
@@ -62,8 +62,8 @@ def test_a_column_of_a_frame_is_the_one_that_the_name_still_means():
     below = TABLE.as_frame(7)
     assert path(below, "id", frame=7) == ("id",)
     assert path(below, "id", frame=8) is None
-    assert path(below.beside([8]), "id", frame=7) == ("id",)
-    assert path(below.beside([7]), "id", frame=7) is None
+    assert path(below.with_other_side([8]), "id", frame=7) == ("id",)
+    assert path(below.with_other_side([7]), "id", frame=7) is None
     assert path(below.as_frame(7), "id", frame=7) is None
     swapped = below.with_columns([Visible("x", "id"), Visible("id", "x")], is_alone=True)
     assert path(swapped, "id", frame=7) is None
