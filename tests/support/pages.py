@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python blocks of the documentation, for the tests that run them.
 
-The blocks of a page run in order, with the names of the earlier ones. The pages work below `/tmp`, which a test replaces by a folder
-of its own. A page skips a block that needs a service by a comment before it: `<!-- not run: the reason -->`.
+The blocks of a page run in order, with the names of the earlier ones. The pages work below `/tmp`, which a test replaces by a
+folder of its own. A page skips a block that needs a service by a comment before it: `<!-- not run: the reason -->`.
 """
 
 from __future__ import annotations
