@@ -52,6 +52,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a run choose the kind of session that tests of `tests/spark` get."""
     text = "run the tests of tests/spark on a stock server of Spark Connect; tests/support/on_connect.py says which cannot"
     parser.addoption("--on-connect", action="store_true", help=text)
+    text = "run the tests of tests/spark on a classic session that bayou serves by the documented functions of PySpark"
+    parser.addoption("--portable-on-classic", action="store_true", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -192,10 +194,15 @@ def plain_spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 
 @pytest.fixture(scope="session")
-def spark(plain_spark: SparkSession) -> SparkSession:
+def spark(request: pytest.FixtureRequest, plain_spark: SparkSession) -> SparkSession:
     """The same session with the data source `delta` on it."""
     import bayou
 
+    if request.config.getoption("--portable-on-classic"):
+        from bayou.spark.enable import enable_documented
+
+        enable_documented(plain_spark, "the tests say so")
+        return plain_spark
     return bayou.enable(plain_spark)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bayou.errors import SqlSyntaxError, failed
 from bayou.protocol.types.sql_text import column_sql
+from bayou.spark.backend import is_of_connect
 from bayou.spark.portable.commands.arguments import filled
 from bayou.spark.portable.commands.explained import explained
 from bayou.spark.portable.commands.identifiers import with_names
@@ -59,7 +60,7 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
         return answer
 
     def query(text: str) -> DataFrame:
-        return frame_of(spark, _with_text(command, text))
+        return _rows_of(spark, _with_text(command, text))
 
     dialect = dialect_of(sql.query, lambda: application.backend.settings(spark))
     view = temporary_view(sql.query, dialect) if "delta" in sql.query.lower() else None
@@ -136,7 +137,7 @@ def _of_table(application: Application, spark: SparkSession, command: proto.Rela
         return None
 
     def query(text: str) -> DataFrame:
-        return frame_of(spark, _with_text(plain, text))
+        return _rows_of(spark, _with_text(plain, text))
 
     text = _sql_of(plain).query
     try:
@@ -174,6 +175,11 @@ def _has_query(text: str) -> bool:
     except UnreadableTextError:
         return False
     return isinstance(statement, Create) and statement.query is not None
+
+
+def _rows_of(spark: SparkSession, query: proto.Relation) -> DataFrame:
+    """Return the rows of a query. A classic session finds the Delta tables in it, too, once `bayou.enable` has prepared it."""
+    return frame_of(spark, query) if is_of_connect(spark) else spark.sql(filled(_sql_of(query), is_typed=True))
 
 
 def _sql_of(command: proto.Relation) -> proto.SQL:
