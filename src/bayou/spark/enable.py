@@ -41,8 +41,8 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     functions work as well.
 
     If this Spark has other internals than bayou knows, or if the setting `spark.bayou.backend` is `portable`, bayou uses only the
-    documented functions of PySpark, and a warning says so. Tables by path then work in Python, and tables by name and streams do
-    not. It needs the packages of `bayou[connect]`, and wraps `spark.read`, `spark.sql`, `df.write` and similar methods of PySpark.
+    documented functions of PySpark, and a warning says so. Tables by path then work in Python, and tables by name and streams
+    from tables do not. It needs the packages of `bayou[connect]`, and wraps `spark.read`, `spark.sql`, `df.write` and similar methods of PySpark.
 
     On a session of Spark Connect, bayou works in the client, and changes nothing but the requests that this session sends. There it
     works for tables by path: docs/connect.md says how far.
@@ -111,7 +111,7 @@ def enable_documented(session: SparkSession, reason: str) -> None:
     wrap_methods(session)
     _logger.warning(
         "bayou uses only the documented functions of PySpark on this session, because %s. Reads, writes and SQL of tables by path "
-        "work in Python, but slower; tables by name and streams do not.",
+        "work in Python, but slower; tables by name and streams from tables do not.",
         reason,
     )
 

@@ -9,12 +9,13 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import SchemaMismatchError, SqlSyntaxError, UnsupportedFeatureError
+from bayou.errors import InvalidOptionError, SchemaMismatchError, SqlSyntaxError, UnsupportedFeatureError
 from bayou.spark import backend
 from bayou.spark.enable import enable_documented
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -127,12 +128,22 @@ def test_a_table_is_created_in_sql(session: SparkSession, table: str, table_path
         session.catalog.dropTempView("of_table")
 
 
+def test_a_stream_writes_each_batch_once(session: SparkSession, tmp_path: Path) -> None:
+    given, path = str(tmp_path / "given"), str(tmp_path / "table")
+    session.range(3).withColumn("p", F.lit(1)).write.parquet(given)
+    stream = session.readStream.schema("id long, p int").parquet(given)
+    with pytest.raises(InvalidOptionError, match="checkpoint"):
+        stream.writeStream.format("delta").start(path)
+    for _ in range(2):
+        writer = stream.writeStream.format("delta").partitionBy("p").option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.trigger(availableNow=True).toTable(f"delta.`{path}`").awaitTermination()
+    assert ids(session.table(f"delta.`{path}`")) == [0, 1, 2]
+    assert session.sql(f"DESCRIBE HISTORY delta.`{path}`").count() == 1
+
+
 def test_what_does_not_work_says_what_does(session: SparkSession, table: str, table_path: str) -> None:
     with pytest.raises(UnsupportedFeatureError, match=r"bayou\.read"):
         session.readStream.format("delta").load(table_path)
-    stream = session.readStream.format("rate").load()
-    with pytest.raises(UnsupportedFeatureError, match="foreachBatch"):
-        stream.writeStream.format("delta").start(table_path)
     with pytest.raises(UnsupportedFeatureError, match=r"bayou\.DeltaTable"):
         session.range(1).mergeInto(table, F.lit(True))
     with pytest.raises(UnsupportedFeatureError, match="by its path"):

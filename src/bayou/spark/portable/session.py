@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import threading
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +18,8 @@ from bayou.spark.portable.requests.installation import install, requests_of
 from bayou.spark.session.application import Application
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
 
 _logger = logging.getLogger("bayou")
@@ -41,9 +44,28 @@ def enable_connect(spark: SparkSession) -> None:
     check_client()
     if requests_of(spark) is None and not has_own_delta(spark):
         install(spark, TableAnswers(Application.of(spark), spark))
+        _prepare_further(spark)
         name, of_delta_spark = _CATALOG
         if str(spark.conf.get(name, None)).endswith(of_delta_spark):
             spark.conf.unset(name)
+
+
+def _prepare_further(spark: SparkSession) -> None:
+    """Let the sessions that `newSession` and `cloneSession` of a session return know Delta tables, too, as classic ones do."""
+    for name in ("newSession", "cloneSession"):
+        method = getattr(spark, name, None)  # as of PySpark 4.1
+        if method is not None:
+            setattr(spark, name, _preparing(method))
+
+
+def _preparing(method: Callable[..., SparkSession]) -> Callable[..., SparkSession]:
+    @functools.wraps(method)
+    def prepared(*arguments: Any, **options: Any) -> SparkSession:
+        session = method(*arguments, **options)
+        enable_connect(session)
+        return session
+
+    return prepared
 
 
 def has_own_delta(spark: SparkSession) -> bool:

@@ -10,9 +10,10 @@ from pyspark.sql import SparkSession
 
 from bayou.spark.backend import is_portable
 from bayou.spark.errors.conversion import raised_as_pyspark
-from bayou.spark.portable.classic.reads import Reader, StreamReader, table_at
+from bayou.spark.portable.classic.reads import Reader, table_at
 from bayou.spark.portable.classic.statements import sql
-from bayou.spark.portable.classic.writes import StreamWriter, Writer, refuse_merge, writer_to
+from bayou.spark.portable.classic.streams import StreamReader, StreamWriter
+from bayou.spark.portable.classic.writes import Writer, refuse_merge, writer_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.connect import proto
 from pyspark.sql.readwriter import DataFrameReader, to_str
-from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import StructType
 
-from bayou.errors import failed
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.portable.answers import TableAnswers
 from bayou.spark.portable.names import path_in
@@ -84,28 +82,3 @@ class Reader(DataFrameReader):
         """Return the rows of a table."""
         found = table_at(self._spark, tableName, dict(self._asked.options))
         return super().table(tableName) if found is None else found
-
-
-class StreamReader(DataStreamReader):
-    """`spark.readStream`, which refuses Delta tables."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        super().__init__(spark)
-        self._source = ""
-
-    def format(self, source: str) -> DataStreamReader:
-        """Remember the data source."""
-        self._source = source
-        return super().format(source)
-
-    @raised_as_pyspark
-    def load(self, path: Any = None, format: str | None = None, schema: Any = None, **options: Any) -> DataFrame:  # noqa: A002
-        """Return the rows that Spark reads.
-
-        Raises:
-            UnsupportedFeatureError: the source is a Delta table.
-        """
-        if (format or self._source).lower() == DELTA:
-            what, instead = "A stream from a Delta table", "bayou.read with changes= to read what is new in batches"
-            raise failed("DELTA_OPERATION_NOT_ALLOWED/documented", what=what, instead=instead, features=("streams",))
-        return super().load(path, format, schema, **options)

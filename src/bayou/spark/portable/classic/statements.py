@@ -52,11 +52,11 @@ def sql(original: Callable[..., DataFrame], spark: SparkSession, text: str, argu
 
 def _run(original: Callable[..., DataFrame], spark: SparkSession, text: str, arguments: Any) -> DataFrame:
     application = Application.of(spark)
-    statement = _message(spark, text, arguments)
-    answer = run_sql(application, spark, proto.Relation(sql=statement))
+    request: Any = proto.Relation(sql=_message(spark, text, arguments))
+    answer = run_sql(application, spark, request)
     if answer is not None:
         return _frame(application, spark, answer)
-    statement = with_names(statement, spark) or statement
+    statement = with_names(request.sql, spark) or request.sql
     references = answers_of(spark).references(statement)
     if not references:
         return original(text, arguments)

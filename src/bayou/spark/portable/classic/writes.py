@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.connect import proto
 from pyspark.sql.readwriter import DataFrameWriter, to_str
-from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from bayou.errors import failed
 from bayou.spark.errors.conversion import raised_as_pyspark
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame
-    from pyspark.sql.streaming import StreamingQuery
 
 _WRITE = proto.WriteOperation
 _WRITE_TO = proto.WriteOperationV2
@@ -66,12 +64,12 @@ class Writer(DataFrameWriter):
 
     def partitionBy(self, *cols: Any) -> DataFrameWriter:  # noqa: N802  (PySpark's name)
         """Remember the partition columns."""
-        self._asked.partitioning_columns[:] = _names(cols)
+        self._asked.partitioning_columns[:] = names_of(cols)
         return super().partitionBy(*cols)
 
     def clusterBy(self, *cols: Any) -> DataFrameWriter:  # noqa: N802  (PySpark's name)
         """Remember the clustering columns."""
-        self._asked.clustering_columns[:] = _names(cols)
+        self._asked.clustering_columns[:] = names_of(cols)
         return super().clusterBy(*cols)
 
     def bucketBy(self, numBuckets: int, col: Any, *cols: Any) -> DataFrameWriter:  # noqa: N802, N803  (PySpark's names)
@@ -231,31 +229,6 @@ class WriterTo:
         write_to(Application.of(spark), spark, self._asked, self._frame)
 
 
-class StreamWriter(DataStreamWriter):
-    """`df.writeStream`, which refuses Delta tables."""
-
-    def __init__(self, frame: DataFrame) -> None:
-        super().__init__(frame)
-        self._source = ""
-
-    def format(self, source: str) -> DataStreamWriter:
-        """Remember the data source."""
-        self._source = source
-        return super().format(source)
-
-    @raised_as_pyspark
-    def start(self, path: Any = None, format: str | None = None, *arguments: Any, **options: Any) -> StreamingQuery:  # noqa: A002
-        """Start a stream of Spark.
-
-        Raises:
-            UnsupportedFeatureError: it is to write into a Delta table.
-        """
-        if (format or self._source).lower() == DELTA:
-            what, instead = "A stream into a Delta table", "foreachBatch, and bayou.write with txn= in its function"
-            raise failed("DELTA_OPERATION_NOT_ALLOWED/documented", what=what, instead=instead, features=("streams",))
-        return super().start(path, format, *arguments, **options)
-
-
 def refuse_merge(table: str) -> None:
     """Raise UnsupportedFeatureError for `df.mergeInto` of a Delta table by its path."""
     if path_in(table) is not None:
@@ -263,5 +236,6 @@ def refuse_merge(table: str) -> None:
         raise failed("DELTA_OPERATION_NOT_ALLOWED/documented", what=what, instead=instead, features=("MERGE",))
 
 
-def _names(columns: Sequence[Any]) -> list[str]:
+def names_of(columns: Sequence[Any]) -> list[str]:
+    """Return the columns of a method that takes them one by one, or as a list."""
     return list(columns[0]) if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else list(columns)
