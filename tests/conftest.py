@@ -84,7 +84,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     commit. Tests beside delta-spark are one such family, because each takes seconds; `make soak-oracle` takes all. On Spark every
     test with several cases is one.
     """
-    if config.getoption("--on-connect"):
+    if config.getoption("--on-connect") or config.getoption("--portable-on-classic"):
         _mark_what_connect_cannot_run(items)
     if config.getoption("hypothesis_profile", None) == "soak":
         _mark_what_draws(items)
