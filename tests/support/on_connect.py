@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tests of `tests/spark` on a stock server of Spark Connect: its session, and which tests it cannot run and why.
 
-`pytest --on-connect tests/spark/...` runs them so. `pytest --portable-on-classic tests/spark/...` runs those that are not left out
-on a classic session that bayou serves in the same way, with the documented functions of PySpark. `tests/spark/not_on_connect.txt` names the tests that are left out, below the
+`pytest --on-connect tests/spark/...` runs them so. `tests/spark/not_on_connect.txt` names the tests that are left out, below the
 reasons, which are also in `docs/connect.md`. Tests that ask for the JVM are skipped when they do so.
+
+`pytest --portable-on-classic tests/spark/...` runs the same tests on a classic session that bayou serves in the same way, with the
+documented functions of PySpark.
 """
 
 from __future__ import annotations

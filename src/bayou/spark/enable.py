@@ -42,10 +42,10 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
 
     If this Spark has other internals than bayou knows, or if the setting `spark.bayou.backend` is `portable`, bayou uses only the
     documented functions of PySpark, and a warning says so. Tables by path then work in Python, and tables by name and streams
-    from tables do not. It needs the packages of `bayou[connect]`, and wraps methods of PySpark such as `spark.read` and `spark.sql`.
+    from tables do not. It needs the packages of `bayou[connect]`, and wraps methods of PySpark such as `spark.read`.
 
-    On a session of Spark Connect, bayou works in the client, and changes nothing but the requests that this session sends, and those
-    of sessions that its `newSession` returns. There it works for tables by path: docs/connect.md says how far.
+    On a session of Spark Connect, bayou works in the client, and changes nothing but the requests that this session sends, and
+    those of sessions that its `newSession` returns. There it works for tables by path: docs/connect.md says how far.
 
     The first call in an application takes about 0.4 s, most of which Spark would otherwise spend on its first query. The first call
     on a machine also compiles the adapters, which takes some seconds.
