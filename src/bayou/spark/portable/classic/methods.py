@@ -47,7 +47,8 @@ def _wrap(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
     inner = found.fget if isinstance(found, property) else found
     if not getattr(inner, "serves_portable", False):
         made = make(found)
-        (made.fget if isinstance(made, property) else made).serves_portable = True
+        marked: Any = made.fget if isinstance(made, property) else made
+        marked.serves_portable = True
         setattr(owner, name, made)
 
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.connect import proto
-from pyspark.sql.readwriter import DataFrameReader, to_str
+from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.types import StructType
+from pyspark.sql.utils import to_str
 
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.portable.answers import TableAnswers

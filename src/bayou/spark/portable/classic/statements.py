@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql import Column, SparkSession
+from pyspark.sql.connect import functions as connect_functions
 from pyspark.sql.connect import proto
 from pyspark.sql.connect.expressions import LiteralExpression
-from pyspark.sql.connect.functions import lit
 from pyspark.sql.sql_formatter import SQLStringFormatter
 from pyspark.sql.types import StructType
 
@@ -101,7 +101,7 @@ def _expression(spark: SparkSession, value: Any) -> proto.Expression:
     """Return an argument as the expression that a client of Spark Connect sends."""
     unused: Any = None
     if not isinstance(value, Column):
-        return lit(value).to_plan(unused)
+        return cast("proto.Expression", cast("Any", connect_functions).lit(value).to_plan(unused))
     rows = spark.range(1).select(value.alias("value"))
     (row,) = rows.collect()
     return LiteralExpression(row[0], rows.schema[0].dataType).to_plan(unused)

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.connect import proto
-from pyspark.sql.readwriter import DataFrameWriter, to_str
+from pyspark.sql.readwriter import DataFrameWriter
+from pyspark.sql.utils import to_str
 
 from bayou.errors import failed
 from bayou.spark.errors.conversion import raised_as_pyspark
