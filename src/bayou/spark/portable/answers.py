@@ -35,6 +35,7 @@ from bayou.spark.portable.scan.rows import is_grouped, scan_frame
 from bayou.spark.portable.scan.runs import case_changes
 from bayou.spark.portable.streams.sink import write_batches
 from bayou.spark.portable.streams.source import TableStreams
+from bayou.spark.portable.streams.user_functions import enable_in_function
 from bayou.spark.portable.text.filter_values import ZONE, zone_of
 from bayou.spark.portable.text.filters import predicate_of
 from bayou.spark.read.change_scan import changes_now
@@ -133,6 +134,7 @@ class TableAnswers:
         if kind == "sql_command":
             return self._statement(command.sql_command)
         if kind == "write_stream_operation_start":
+            enable_in_function(command.write_stream_operation_start)
             write_batches(self._spark, command.write_stream_operation_start)
             self._streams.before_start(command.write_stream_operation_start)
         elif kind == "streaming_query_command":
