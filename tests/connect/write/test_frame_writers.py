@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 import bayou
 from bayou.errors import TableExistsError
+from bayou.spark.write import writer
 
 
 @pytest.fixture
@@ -59,3 +61,22 @@ def test_rows_of_a_table_are_written_to_itself(spark, path):
 def test_other_formats_are_the_servers(spark, tmp_path):
     spark.range(3).write.parquet(str(tmp_path / "plain"))
     assert spark.read.parquet(str(tmp_path / "plain")).count() == 3
+
+
+@pytest.mark.parametrize("way", ["save", "writeTo"])
+def test_rows_of_the_written_table_are_those_that_the_transaction_reads(spark, path, monkeypatch, way):
+    spark.range(2).write.format("delta").save(path)
+    begin = writer._written
+
+    def written_after_an_update(*arguments):
+        monkeypatch.setattr(writer, "_written", begin)
+        bayou.DeltaTable.forPath(spark, path).update(set={"id": "id + 10"})
+        return begin(*arguments)
+
+    monkeypatch.setattr(writer, "_written", written_after_an_update)
+    rows = spark.read.format("delta").load(path).selectExpr("id * 2 AS id")
+    if way == "save":
+        rows.write.format("delta").mode("overwrite").save(path)
+    else:
+        rows.writeTo(f"delta.`{path}`").overwrite(F.lit(True))
+    assert ids(spark, path) == [20, 22]

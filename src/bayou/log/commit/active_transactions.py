@@ -52,9 +52,6 @@ class OpenTransaction(Protocol):
 
 
 _ACTIVE: Final[ContextVar[tuple[OpenTransaction, ...]]] = ContextVar("bayou_transactions", default=())
-_EARLIER: Final[ContextVar[list[tuple[Snapshot, Predicate | None, pa.ChunkedArray]] | None]] = ContextVar(
-    "bayou_reads", default=None
-)
 _BY_ID: Final[WeakValueDictionary[str, OpenTransaction]] = WeakValueDictionary()
 _WATCHERS: Final[list[Callable[[str], None]]] = []
 
@@ -72,7 +69,7 @@ def active_transaction(table_uri: str, ids: str = "") -> OpenTransaction | None:
 def note_read(
     snapshot: Snapshot, predicate: Predicate | None, chosen: Callable[[], pa.Array | None], transactions: str = ""
 ) -> None:
-    """Note a read of a table in the transaction around it, or in those that begin later in the block of `noting_reads`.
+    """Note a read of a table in the transaction around it, if that reads the same version.
 
     Args:
         snapshot: the version that is read.
@@ -80,32 +77,11 @@ def note_read(
         chosen: returns the positions of the files that the filter leaves, or None for all. It is called if the read is noted.
         transactions: the ids of the transactions around the query, if it runs on another thread.
     """
-    transaction, earlier = active_transaction(snapshot.table_uri, transactions), _EARLIER.get()
-    if earlier is None if transaction is None else transaction.read_version != snapshot.version:
+    transaction = active_transaction(snapshot.table_uri, transactions)
+    if transaction is None or transaction.read_version != snapshot.version:
         return
     paths, positions = snapshot.files(["path"])["path"], chosen()
-    paths = paths if positions is None else paths.take(positions)
-    if transaction is not None:
-        transaction.reads.note_scan(predicate, paths)
-    elif earlier is not None:
-        earlier.append((snapshot, predicate, paths))
-
-
-@contextlib.contextmanager
-def noting_reads() -> Iterator[None]:
-    """Keep the reads of the block for its later transactions: of a command whose rows are determined before it begins one."""
-    token = _EARLIER.set([])
-    try:
-        yield
-    finally:
-        _EARLIER.reset(token)
-
-
-def note_earlier_reads(transaction: OpenTransaction) -> None:
-    """Note in a transaction what was read of its table before it began (see `noting_reads`)."""
-    for snapshot, predicate, paths in _EARLIER.get() or ():
-        if snapshot.table_uri == transaction.log.table_uri and snapshot.version <= transaction.read_version:
-            transaction.reads.note_scan(predicate, paths)
+    transaction.reads.note_scan(predicate, paths if positions is None else paths.take(positions))
 
 
 def watch(watcher: Callable[[str], None]) -> Callable[[], None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.log.commit.active_transactions import note_earlier_reads
 from bayou.log.commit.transaction import Transaction
 from bayou.spark.errors.failed_calls import is_failed_call
 from bayou.spark.session.interrupts import check_interrupted
@@ -43,7 +42,7 @@ def session_transaction(
         user_metadata: the user's note in the commit; None for the note in the session's settings.
         options: further arguments of `Transaction`.
     """
-    transaction = Transaction(
+    return Transaction(
         log,
         snapshot,
         operation,
@@ -54,8 +53,6 @@ def session_transaction(
         on_commit=lambda version: _record_version(spark, version),
         **options,
     )
-    note_earlier_reads(transaction)
-    return transaction
 
 
 def _record_version(spark: SparkSession, version: int) -> None:

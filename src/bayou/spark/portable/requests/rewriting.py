@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from pyspark import StorageLevel
 from pyspark.sql.connect import proto
 
-from bayou.log.commit.active_transactions import noting_reads
 from bayou.spark.portable.requests.cached import CachedFrame
 from bayou.spark.portable.requests.compression import change_plan
 from bayou.spark.portable.requests.execution import Execution
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _STARTS_STREAM: Final = "write_stream_operation_start"
+_WRITES: Final = ("write_operation", "write_operation_v2", "merge_into_table_command")
 
 
 class Rewriter:
@@ -55,7 +55,7 @@ class Rewriter:
             Exception: what `Answers` raises.
         """
         execution = Execution()
-        with self._aliases(execution) as aliases, noting_reads():
+        with self._aliases(execution) as aliases:
             change_plan(request.plan, lambda plan: self._change(plan, execution, aliases))
         return execution
 
@@ -118,6 +118,9 @@ class Rewriter:
         kind = command.WhichOneof("command_type")
         if kind == "sql_command":
             return self._change_sql(command, execution, aliases)
+        # A write resolves the tables in its rows when its transaction has begun: later commits to them are then conflicts.
+        if kind in _WRITES and self._is_answered(command, execution):
+            return False
         created = None
         if kind == "create_dataframe_view":
             created = proto.CreateDataFrameViewCommand()
@@ -129,7 +132,7 @@ class Rewriter:
         else:
             changed = self.relations.replace_in(command, aliases)
         before = command.SerializeToString(deterministic=True) if kind == _STARTS_STREAM else b""
-        if not self._is_answered(command, execution) and created is not None:
+        if kind not in _WRITES and not self._is_answered(command, execution) and created is not None:
             original, sent = created, command.create_dataframe_view
             execution.when_done(lambda: self.relations.views.created(original, sent, replaced=changed))
         return changed or (kind == _STARTS_STREAM and command.SerializeToString(deterministic=True) != before)
