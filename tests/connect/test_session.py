@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import PySparkException
 
 import bayou
 from bayou.errors import SessionError
@@ -28,14 +29,14 @@ def test_a_stock_server_gets_the_data_source_once(other):
 
 
 def test_a_server_with_a_delta_of_its_own_keeps_it(other, monkeypatch, caplog):
-    monkeypatch.setattr(own_delta, "_UNKNOWN_SOURCE", ("no such text",))
+    monkeypatch.setattr(own_delta, "_knows_delta", lambda _: True)
     bayou.enable(other)
     assert requests_of(other) is None
     assert "a data source delta of its own" in caplog.text
 
 
 def test_bayou_reads_and_writes_beside_a_delta_of_the_server(other, monkeypatch, tmp_path):
-    monkeypatch.setattr(own_delta, "_UNKNOWN_SOURCE", ("no such text",))
+    monkeypatch.setattr(own_delta, "_knows_delta", lambda _: True)
     bayou.enable(other)
     path = str(tmp_path / "table")
     bayou.write(other.range(3), path)
@@ -45,7 +46,7 @@ def test_bayou_reads_and_writes_beside_a_delta_of_the_server(other, monkeypatch,
 
 
 def test_a_server_that_reads_files_otherwise_is_named(other, monkeypatch, tmp_path):
-    monkeypatch.setattr(own_delta, "_UNKNOWN_SOURCE", ("no such text",))
+    monkeypatch.setattr(own_delta, "_knows_delta", lambda _: True)
     monkeypatch.setattr(own_delta, "_NEEDED", ("_no_metadata.row_index",))
     bayou.enable(other)
     path = str(tmp_path / "table")
@@ -55,3 +56,14 @@ def test_a_server_that_reads_files_otherwise_is_named(other, monkeypatch, tmp_pa
     with pytest.raises(SessionError):
         bayou.DeltaTable.forPath(other, path).delete("id = 1")
     assert len(bayou.open(path).history()) == 1
+
+
+def test_a_failed_question_is_asked_again(other, monkeypatch):
+    def unavailable(*_):
+        raise PySparkException("the server is starting")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(other.read), "load", unavailable)
+        with pytest.raises(PySparkException, match="starting"):
+            bayou.enable(other)
+    assert requests_of(bayou.enable(other)) is not None

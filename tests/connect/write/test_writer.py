@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import deltalake
 import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkException
 from tests.support.on_connect import another_session
 
 import bayou
@@ -114,3 +117,24 @@ def test_a_folder_that_could_not_be_written_to_is_tried_again(spark, path, tmp_p
     in_the_way.unlink()
     bayou.write(spark.range(3, 5), path, mode="append")
     assert len(rows_of(path)) == 5
+
+
+def test_a_failed_job_leaves_none_of_the_files_that_its_tasks_had_finished(spark, path):
+    spark.range(1).write.format("delta").save(path)
+    before = sorted(Path(path).rglob("*"))
+    # The last of many tasks fails, when the first ones have moved their files.
+    late = spark.range(0, 12, 1, 12).selectExpr("if(id = 11, raise_error('late'), id) as id")
+    with pytest.raises(PySparkException, match="late"):
+        late.write.format("delta").mode("append").save(path)
+    assert sorted(Path(path).rglob("*")) == before
+
+
+def test_a_write_with_identity_columns_leaves_the_programs_cache_as_it_is(spark, path):
+    bayou.DeltaTable.create(spark).location(path).addColumn("key", "BIGINT", generatedAlwaysAs=bayou.IdentityGenerator()).addColumn(
+        "id", "BIGINT"
+    ).execute()
+    rows = spark.range(3).toDF("id").cache()
+    assert rows.count() == 3
+    rows.write.format("delta").mode("append").save(path)
+    assert rows.storageLevel.useMemory
+    rows.unpersist()

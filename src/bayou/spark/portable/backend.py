@@ -27,7 +27,7 @@ from bayou.spark.pinned_settings import Job, for_writer, values
 from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
 from bayou.spark.portable.failed_reads import convert_failed_reads
-from bayou.spark.portable.files import files_in, footers_in, remove_empty
+from bayou.spark.portable.files import delete_files, files_in, footers_in, remove_empty
 from bayou.spark.portable.lookups import PortableLookups
 from bayou.spark.portable.needs import check_client, check_server
 from bayou.spark.portable.pruning.generation import generation_expression
@@ -186,7 +186,9 @@ class PortableBackend:
 
     def numbered(self, frame: DataFrame) -> tuple[DataFrame, int]:
         """Return rows that the server keeps until they are written, and the number of their partitions."""
-        kept = frame.persist()
+        self._let_go()  # the rows of a write that failed before its job
+        # The server finds what is cached by the plan. That of the program may be cached, and must stay so.
+        kept = frame.where(F.lit(True)).persist()
         last = kept.select(F.spark_partition_id().alias("number")).agg(F.max("number")).collect()[0][0]
         with self._lock:
             self._persisted[threading.get_ident()] = kept
@@ -354,11 +356,11 @@ class PortableBackend:
         try:
             with pinned(frame.sparkSession, settings):
                 frame.write.mode("append").options(**options).partitionBy(*job.partition_by).parquet(folder)
-        except PySparkException as error:
-            remove_empty(folder)
+        except BaseException as error:
+            delete_files(folder, job.hadoop)
             if is_new:
                 remove_empty(job.root, is_deep=False)
-            of_cast = error_of_cast(error)
+            of_cast = error_of_cast(error) if isinstance(error, PySparkException) else None
             if of_cast is None:
                 raise
             raise of_cast from error

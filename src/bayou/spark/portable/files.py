@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from bayou.errors import DeltaError
 from bayou.spark.backend import WrittenFile
-from bayou.storage import list_tree, open_store, qualify
+from bayou.storage import delete_many, list_tree, open_store, qualify
 from bayou.storage.trees import EVERY_NAME
 
 if TYPE_CHECKING:
@@ -47,6 +47,21 @@ def files_in(folder: str, storage_options: Mapping[str, str]) -> list[WrittenFil
 def _is_hidden(path: str) -> bool:
     """Whether a committer of the server left a file, such as one in `_temporary`. Folders of partitions may begin like those."""
     return any(part.startswith(("_", ".")) and "=" not in part for part in path.split("/"))
+
+
+def delete_files(folder: str, storage_options: Mapping[str, str]) -> None:
+    """Delete what a failed job left in its own folder: Spark deletes the files of unfinished tasks only.
+
+    Files that cannot be deleted stay, and VACUUM finds them.
+
+    Args:
+        folder: the URI of the folder, not percent-encoded. It may be missing.
+    """
+    with contextlib.suppress(DeltaError, OSError):
+        store = open_store(qualify(folder), storage_options)
+        for batch in list_tree(store, EVERY_NAME):
+            delete_many(store, [row["path"] for row in batch.to_pylist() if not row["is_folder"]])
+    remove_empty(folder)
 
 
 def remove_empty(folder: str, *, is_deep: bool = True) -> None:

@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 
 from bayou.errors import failed
 from bayou.spark.backend import is_of_connect
@@ -66,5 +66,8 @@ def _knows_delta(spark: SparkSession) -> bool:
     try:
         spark.read.format("delta").load(_NO_TABLE).schema  # noqa: B018  (the property sends the request)
     except PySparkException as error:
-        return not any(part in str(error) for part in _UNKNOWN_SOURCE)
+        if any(part in str(error) for part in _UNKNOWN_SOURCE):
+            return False
+        if not isinstance(error, AnalysisException):  # the server did not look for the table
+            raise
     return True
