@@ -35,7 +35,7 @@ DELTA_ILLEGAL_OPTION/served-scheme InvalidOptionError
     Next: Pass replace=True to replace that factory.
 scheme-of-a-session StorageError
     The scheme {scheme!r} is served through a classic Spark session, and no session is active.
-    Next: Call bayou.enable(spark) first, or open the table with bayou.read(spark, path). A session of Spark Connect cannot serve it.
+    Next: Call bayou.enable(spark) first, or open the table with bayou.read(spark, path). A Spark Connect session cannot serve it.
 scheme-of-adapters StorageError
     The scheme {scheme!r} is served by the Java adapters of bayou: {reason}.
 rename-not-atomic StorageError
