@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import Observation
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.backend import is_of_connect
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.types import DataType
 
 
 _on_classic: Final[dict[int, dict[str, Observation]]] = {}
@@ -36,11 +35,18 @@ def client_of(spark: SparkSession) -> Any:
 def effective_settings(spark: SparkSession, names: Sequence[str]) -> dict[str, str | None]:
     """Return settings with Spark's defaults, in one request. A setting that is not set and that Spark does not have is None."""
     if not is_of_connect(spark):
-        return {name: spark.conf.get(name, None) for name in names}
+        return {name: _effective(spark, name) for name in names}
     from pyspark.sql.connect import proto  # noqa: PLC0415  (it needs grpc)
 
     operation = proto.ConfigRequest.Operation(get_option=proto.ConfigRequest.GetOption(keys=names))
     return dict(client_of(spark).config(operation).pairs)
+
+
+def _effective(spark: SparkSession, name: str) -> str | None:
+    try:
+        return spark.conf.get(name)  # with a default of None, PySpark would return that instead of Spark's
+    except Exception:  # noqa: BLE001  (Spark 3.5 raises an exception of the JVM)
+        return None
 
 
 def set_settings(spark: SparkSession, settings: Mapping[str, str]) -> None:
@@ -146,9 +152,10 @@ def _let_go(rows: Any) -> None:
 
 def columns_in_sql(spark: SparkSession, text: str) -> StructType:
     """Return columns given as SQL, with their chars and varchars. Raise ParseException if the server cannot read them."""
-    if not is_of_connect(spark):
-        return spark.createDataFrame([], text).schema
-    found = client_of(spark)._analyze(method="ddl_parse", ddl_string=text).parsed  # noqa: SLF001  (see above)
+    if is_of_connect(spark):
+        found = client_of(spark)._analyze(method="ddl_parse", ddl_string=text).parsed  # noqa: SLF001  (see above)
+    else:
+        found = DataType.fromDDL(text)  # a DataFrame could not have chars and varchars
     if not isinstance(found, StructType):
         raise ParseException(f"[PARSE_SYNTAX_ERROR] {text!r} is a type, and not a list of columns")
     return found

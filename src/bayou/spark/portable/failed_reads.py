@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 from typing import TYPE_CHECKING, Any, Final, NoReturn
+from urllib.parse import unquote
 
 from pyspark.errors import PySparkException, StreamingQueryException
 
@@ -56,11 +57,14 @@ def _about_file(
     if isinstance(error, StreamingQueryException):  # a classic session leaves it, too
         return None
     text = str(error).partition(_TRACE)[0]
-    if any(mark in text for mark in _MISSING):
-        return missing(text)
-    if any(mark in text for mark in _UNREADABLE):
-        return unreadable(text, _reason(error) or text.split("\n", 1)[0][:_REASON])
-    return None
+    found: DeltaError | None = None
+    # Spark writes paths percent-encoded here, and a classic session does not.
+    for each in dict.fromkeys((unquote(text), text)):
+        if any(mark in each for mark in _MISSING):
+            found = found or missing(each)
+        elif any(mark in each for mark in _UNREADABLE):
+            found = found or unreadable(each, _reason(error) or each.split("\n", 1)[0][:_REASON])
+    return found
 
 
 def _reason(error: PySparkException) -> str:

@@ -141,9 +141,11 @@ def error_of_cast(error: Exception) -> PySparkException | None:
     found = _RAISED.search(str(error))
     if found is None:
         return None
-    text, name = found[1], found[2]
+    name = found[2]
+    text = found[1].removeprefix(f"[{name}] ")  # which PySpark adds
     if name == "CAST_OVERFLOW_IN_TABLE_INSERT":
-        return ArithmeticException(text)
+        return ArithmeticException(text, name)
     is_time = re.search(r'cast to "(DATE|TIMESTAMP|TIMESTAMP_NTZ)"', text) is not None
     is_number = re.search(r'cast to "BOOLEAN|BINARY"', text) is None
-    return DateTimeException(text) if is_time else NumberFormatException(text) if is_number else SparkRuntimeException(text)
+    kind = DateTimeException if is_time else NumberFormatException if is_number else SparkRuntimeException
+    return kind(text, name)

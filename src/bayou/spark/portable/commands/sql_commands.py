@@ -99,15 +99,11 @@ def _of_rows(
         if not is_table(path):
             raise failed("TABLE_OR_VIEW_NOT_FOUND", table=column_sql(change.table.parts))
         if _has_parameters(change.replace_where) or _has_parameters(change.replace_on):
-            plain = _with_literals(command)
-            refuse_variables(_sql_of(plain).query, spark)
-            return run_sql(application, spark, plain)
+            return run_sql(application, spark, _with_literals(command))
         return insert_of(application, spark, change, path, query if change.by_name else lambda text: _with_names(query(text)))
     # The source of a MERGE is read by `query`, which has the DataFrames.
     with contextlib.nullcontext() if isinstance(change, Merge) else _given_frames(spark, command):
-        text = filled(_sql_of(command), is_typed=True)
-        refuse_variables(text, spark)  # Spark would also replace those in the values of arguments
-        return changed_rows(application, spark, text, path, query)
+        return changed_rows(application, spark, filled(_sql_of(command), is_typed=True), path, query)
 
 
 @contextlib.contextmanager

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from pyspark import StorageLevel
 
 from bayou.errors import failed
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.portable.client import client_of
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def cache_table(spark: SparkSession, path: str, *, is_lazy: bool, level: Storage
     """
     frame = spark.read.table(f"delta.{quoted_name(path)}")
     with _lock:
-        tables = _cached.setdefault(_client(spark), {})
+        tables = _cached.setdefault(client_of(spark), {})
         if tables.setdefault(qualify(path).uri, frame) is not frame:
             return
     frame.persist(*([] if level is None else [level]))
@@ -43,7 +44,7 @@ def cache_table(spark: SparkSession, path: str, *, is_lazy: bool, level: Storage
 
 def is_cached(spark: SparkSession, path: str) -> bool:
     """Whether the client cached a table."""
-    return qualify(path).uri in _cached.get(_client(spark), {})
+    return qualify(path).uri in _cached.get(client_of(spark), {})
 
 
 def uncache_table(application: Application, spark: SparkSession, path: str) -> None:
@@ -55,7 +56,7 @@ def uncache_table(application: Application, spark: SparkSession, path: str) -> N
     uri = qualify(path).uri
     application.logs.get(uri, {}).version()
     with _lock:
-        frame = _cached.get(_client(spark), {}).pop(uri, None)
+        frame = _cached.get(client_of(spark), {}).pop(uri, None)
     if frame is not None:
         frame.unpersist()
 
@@ -77,7 +78,3 @@ def storage_level(name: str | None) -> StorageLevel | None:
     if name is not None and not isinstance(level, StorageLevel):
         raise failed("DELTA_ILLEGAL_OPTION/storage-level", option="storageLevel", given=name)
     return level
-
-
-def _client(spark: SparkSession) -> Any:
-    return cast("Any", spark).client
