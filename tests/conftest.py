@@ -52,6 +52,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a run choose the kind of session that tests of `tests/spark` get."""
     text = "run the tests of tests/spark on a stock server of Spark Connect; tests/support/on_connect.py says which cannot"
     parser.addoption("--on-connect", action="store_true", help=text)
+    text = "run the tests of tests/spark on a classic session that bayou serves by the documented functions of PySpark"
+    parser.addoption("--portable-on-classic", action="store_true", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -82,7 +84,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     commit. Tests beside delta-spark are one such family, because each takes seconds; `make soak-oracle` takes all. On Spark every
     test with several cases is one.
     """
-    if config.getoption("--on-connect"):
+    if config.getoption("--on-connect") or config.getoption("--portable-on-classic"):
         _mark_what_connect_cannot_run(items)
     if config.getoption("hypothesis_profile", None) == "soak":
         _mark_what_draws(items)
@@ -194,10 +196,15 @@ def plain_spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 
 @pytest.fixture(scope="session")
-def spark(plain_spark: SparkSession) -> SparkSession:
+def spark(request: pytest.FixtureRequest, plain_spark: SparkSession) -> SparkSession:
     """The same session with the data source `delta` on it."""
     import bayou
 
+    if request.config.getoption("--portable-on-classic"):
+        from bayou.spark.enable import enable_documented
+
+        enable_documented(plain_spark, "the tests say so")
+        return plain_spark
     return bayou.enable(plain_spark)
 
 

@@ -26,6 +26,9 @@ connect-server-scan SessionError
 DELTA_OPERATION_NOT_ALLOWED/connect UnsupportedFeatureError
     {what} is not possible on a Spark Connect session, and nothing was changed.
     Next: Run it on a classic session.
+DELTA_OPERATION_NOT_ALLOWED/documented UnsupportedFeatureError
+    {what} is not possible on this session, where bayou uses only the documented functions of PySpark, and nothing was changed.
+    Next: Use {instead}.
 DELTA_OPERATION_NOT_ALLOWED/connect-insert UnsupportedFeatureError
     FROM ... INSERT INTO a table by path is not possible on a Spark Connect session, and nothing was changed.
     Next: Write INSERT INTO table SELECT ... FROM ..., one statement for each table.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.spark.portable.answers import TableAnswers
@@ -12,6 +13,8 @@ from bayou.spark.portable.requests.installation import install, requests_of
 from bayou.spark.session.application import Application
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
 
 _CATALOG: Final = ("spark.sql.catalog.spark_catalog", ".delta.catalog.DeltaCatalog")
@@ -30,9 +33,28 @@ def enable_connect(spark: SparkSession) -> None:
     check_client()
     if requests_of(spark) is None and not has_own_delta(spark):
         install(spark, TableAnswers(Application.of(spark), spark))
+        _prepare_further(spark)
         name, of_delta_spark = _CATALOG
         if str(spark.conf.get(name, None)).endswith(of_delta_spark):
             spark.conf.unset(name)
+
+
+def _prepare_further(spark: SparkSession) -> None:
+    """Let the sessions that `newSession` and `cloneSession` of a session return know Delta tables, too, as classic ones do."""
+    for name in ("newSession", "cloneSession"):
+        method = getattr(spark, name, None)  # as of PySpark 4.1
+        if method is not None:
+            setattr(spark, name, _preparing(method))
+
+
+def _preparing(method: Callable[..., SparkSession]) -> Callable[..., SparkSession]:
+    @functools.wraps(method)
+    def prepared(*arguments: Any, **options: Any) -> SparkSession:
+        session = method(*arguments, **options)
+        enable_connect(session)
+        return session
+
+    return prepared
 
 
 def session_class() -> Any:
