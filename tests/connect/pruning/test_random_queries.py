@@ -32,7 +32,7 @@ class Queries:
             lambda: spark.read.format("delta").load(self.paths[0]),
             lambda: spark.sql(self.query(self.of.choice([0, 1]), star=True)),
             lambda: self.frame(spark, 2),
-            lambda: spark.table(self.of.choice(VIEWS)).where(self.condition(["id"], 0).replace("id.", "")),
+            lambda: spark.table(self.tables[-1]).where(self.condition(["id"], 0).replace("id.", "")),
         ]
         for name in VIEWS:
             self.of.choice(frames[: 3 if name == VIEWS[0] else 4])().createOrReplaceTempView(name)
