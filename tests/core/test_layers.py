@@ -70,7 +70,7 @@ ROOMS = (
     *("spark/native/merge/resolution", "spark/native/merge/source", "spark/native/merge"),
     *("spark/native/streaming", "spark/native/sql", "spark/native"),
     # The portable backend, for sessions of Spark Connect.
-    *("spark/portable/client", "spark/portable/settings", "spark/portable/requests", "spark/portable/names", "spark/portable"),
+    *("spark/portable/client", "spark/portable/settings", "spark/portable/names", "spark/portable/requests", "spark/portable"),
     *("spark/enable", "spark", "full_check", "table", "as_delta", "__init__", "as_delta/__main__", "cli", "__main__", "testing"),
 )
 # Rooms that may not use a lower one: left of the colon the user, right of it what it does without.

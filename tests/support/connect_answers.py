@@ -79,7 +79,7 @@ class VersionedFolders:
             return self._spark.createDataFrame(pa.table({"value": [True]}))
         return None
 
-    def references(self, sql: proto.SQL) -> list[Reference]:
+    def references(self, sql: proto.SQL, place: object = None, views: object = None) -> list[Reference]:  # noqa: ARG002  (all rows will do)
         found = []
         for match in _BY_PATH.finditer(sql.query):
             version, arguments = match[2], ()

@@ -11,7 +11,9 @@ from tests.connect.pruning.conftest import rows
 
 from bayou.spark.portable.answers import TableAnswers
 
-QUERIES = 15
+QUERIES = 12
+SEEDS = 5
+VIEWS = ("random_1", "random_2", "random_3")
 COLUMNS = ("id", "x", "y", "n", "st.f", "s")
 
 
@@ -20,8 +22,21 @@ class Queries:
 
     def __init__(self, seed: int, paths: tuple[str, str]) -> None:
         self.of = random.Random(seed)
+        self.paths = paths
         self.tables = [f"delta.`{path}`" for path in paths]
         self.names = 0
+
+    def make_views(self, spark) -> None:
+        """Create temporary views over tables, queries, DataFrames and each other."""
+        frames = [
+            lambda: spark.read.format("delta").load(self.paths[0]),
+            lambda: spark.sql(self.query(self.of.choice([0, 1]), star=True)),
+            lambda: self.frame(spark, 2),
+            lambda: spark.table(self.tables[-1]).where(self.condition(["id"], 0).replace("id.", "")),
+        ]
+        for name in VIEWS:
+            self.of.choice(frames[: 3 if name == VIEWS[0] else 4])().createOrReplaceTempView(name)
+            self.tables.append(name)
 
     def value(self, column: str) -> str:
         number = self.of.choice([0, 3, 9, 10, 12, 20, 25, 39, 40])
@@ -81,17 +96,29 @@ class Queries:
     def query(self, depth: int = 1, *, star: bool = False) -> str:
         text, aliases = self.block(depth)
         if star:
-            limit = self.of.choice(["", "", f" order by {aliases[0]}.id nulls last limit 7"])
-            return f"select {aliases[0]}.* {text}{limit}"
+            limit = self.of.choice(["", "", "", f" order by {aliases[0]}.id nulls last limit 7"])
+            t = aliases[0]
+            items = [
+                f"{t}.*",
+                f"{t}.*",
+                f"{t}.y as id, {t}.id as y, {t}.x, {t}.n, {t}.st, {t}.s",
+                f"{t}.id, 1 + {t}.x as x, {t}.n y, {t}.y as n, {t}.st, {t}.s",
+            ]
+            return f"select {self.of.choice(items)} {text}{limit}"
         columns = ", ".join(f"{alias}.{name}" for alias in aliases for name in ("id", "n"))
         found = self.of.choice([f"select {columns} {text}", f"select count(*), sum({aliases[0]}.y) {text}"])
-        if self.of.random() < 0.2:
-            found = f"with c as ({self.query(0, star=True)}) {found.replace(f'from {self.tables[0]} t', 'from c t', 1)}"
+        if self.of.random() < 0.3:
+            name = self.of.choice(["c", *VIEWS[:1]])
+            found = found.replace(f"from {self.of.choice(self.tables)} t", f"from {name} t", self.of.choice([1, 1, 2]))
+            found = f"with {name} as ({self.query(0, star=True)}) {found}"
         return found
 
     def frame(self, spark, depth: int = 4):
         """A random DataFrame with the columns id, x, y, n, st and s."""
-        frame = spark.read.format("delta").load(self.of.choice(self.tables)[7:-1])
+        table = self.of.choice(self.tables)
+        frame = spark.table(table)
+        if self.of.random() < 0.3:
+            frame = spark.sql(self.query(1, star=True) if self.of.random() < 0.5 else f"select * from {table}")
         for _ in range(depth):
             frame = self.step(spark, frame, depth)
         return frame
@@ -109,11 +136,7 @@ class Queries:
                 "rename": lambda: frame.withColumnRenamed("id", "z").withColumnRenamed("y", "id").withColumnRenamed("z", "y"),
             }[kind]()
         how = self.of.choice(["inner", "left", "right", "full", "semi", "anti"])
-        other = (
-            self.frame(spark, depth // 2).alias("r")
-            if depth > 1
-            else spark.read.format("delta").load(self.tables[0][7:-1]).alias("r")
-        )
+        other = self.frame(spark, depth // 2).alias("r") if depth > 1 else spark.table(self.of.choice(self.tables)).alias("r")
         joined = frame.alias("l").join(other, F.expr(f"l.id = r.id and {self.condition(['l', 'r'], 1)}"), how)
         side = "l" if how in ("semi", "anti") else self.of.choice(["l", "r"])
         return joined.where(self.condition([side, side], 1)).select(f"{side}.*")
@@ -140,24 +163,39 @@ def both_ways(monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_sql_has_the_same_rows(spark, tables, both_ways, seed):
-    queries = Queries(seed, (tables[0].path, tables[1].path))
+@pytest.fixture
+def queries(spark, tables):
+    """Returns queries of a seed. The views are gone after the test."""
+
+    def made(seed, *, has_views=False):
+        found = Queries(seed, (tables[0].path, tables[1].path))
+        if has_views:
+            found.make_views(spark)
+        return found
+
+    yield made
+    for name in VIEWS:
+        spark.catalog.dropTempView(name)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_sql_has_the_same_rows(spark, queries, both_ways, seed):
+    made = queries(seed, has_views=seed % 2 == 1)
     skipped = 0
     for _ in range(QUERIES):
-        text = queries.query()
+        text = made.query()
         every, found, skips = both_ways(lambda text=text: spark.sql(text))
         assert found == every, text
         skipped += skips
     assert skipped > QUERIES // 3
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_frames_have_the_same_rows(spark, tables, both_ways, seed):
-    queries = Queries(seed, (tables[0].path, tables[1].path))
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_frames_have_the_same_rows(spark, queries, both_ways, seed):
+    made = queries(seed, has_views=seed % 2 == 1)
     skipped = 0
     for _ in range(QUERIES):
-        frame = queries.frame(spark)
+        frame = made.frame(spark)
         every, found, skips = both_ways(lambda frame=frame: frame)
         assert found == every, frame._plan
         skipped += skips

@@ -44,7 +44,22 @@ TEXTS = {
     "select id, row_number() over (order by y) from {a} where id = 12": ({1}, NONE),
     "select t.id from {a} t, lateral (select u.x from {b} u where u.id = 3 and u.x = t.x) where t.id = 13": ({1}, {0}),
     "select /*+ broadcast(u) */ t.id from {a} t cross join {b} u where t.id = 12 and u.id = 3": ({1}, {0}),
+    # conditions on the rows of inner blocks
+    "select * from (select * from {a}) where id = 12": ({1}, NONE),
+    "select t.k from (select id as k, x from {a} where y > 0) t join {b} u on t.x = u.x where t.k = 12 and u.id = 3": ({1}, {0}),
+    "select * from (select y as id, id as y from {a}) where id = 120": ({1}, NONE),
+    "select * from (select t.* from {a} t join {b} u on t.id = u.id and u.id = 13) where id = 13": ({1}, {1}),
+    "select * from {b} u left join (select id, x from {a}) t on t.x = u.x and t.id = 12 where u.id = 4": ({1}, {0}),
+    "with c as (select * from {a}) select x from c where id = 12": ({1}, NONE),
+    "with c as (select id as k from {a}), d as (select k from c) select d.k from d join {b} u on d.k = u.id where d.k = 12": (
+        {1},
+        ALL,
+    ),
+    "select count(*) from (with c as (select * from {a}) select * from c) where id = 12": ({1}, NONE),
     # what keeps all files
+    "with c as (select * from {a}) select t.id from c t join c u on t.x = u.x where t.id = 12 and u.id = 13": (ALL, NONE),
+    "select * from (select id from {a} union all select id from {b}) where id = 12": (ALL, ALL),
+    "select t.id from {b} u left join (select * from {a}) t on t.id = u.id where t.id = 12 or t.id is null": (ALL, ALL),
     "select * from (select * from {a} limit 25) where id = 12": (ALL, NONE),
     "select * from (select x, max(id) as id from {a} group by x) where id = 12": (ALL, NONE),
     "select id from {a} tablesample (100 percent) where id = 12": (ALL, NONE),
@@ -87,6 +102,26 @@ def test_a_subquery_is_a_block_of_its_own(spark, tables, text):
     text = text.format(a=f"delta.`{a.path}`", b=f"delta.`{b.path}`")
     with a.only({1}), b.only({1}):
         assert spark.sql(text).count() == 1
+
+
+@in_one_test(
+    "text", ("select * from {a}", "select t.id, x from {a} t where y > 0", "with c as (select * from {a}) select * from c")
+)
+def test_conditions_above_a_text_leave_out_files(spark, tables, text):
+    a = tables[0]
+    frame = spark.sql(text.format(a=f"delta.`{a.path}`"))
+    for found in (frame.where("id = 12"), frame.alias("f").where("f.id = 12"), frame.where(frame.id == 12).select("x")):
+        assert a.read_by(found) == {1}
+        with a.only({1}):
+            assert found.count() == 1
+    assert a.read_by(frame.limit(20).where("id = 12")) == ALL
+
+
+def test_conditions_above_a_text_with_arguments(spark, tables):
+    a = tables[0]
+    frame = spark.sql(f"select * from delta.`{a.path}` where x >= :x", args={"x": 0}).where("id = 12")
+    assert a.read_by(frame) == {1}
+    assert frame.count() == 1
 
 
 def test_arguments_are_conditions(spark, tables):

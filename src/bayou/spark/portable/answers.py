@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.plan.predicates.predicate import Predicate
     from bayou.spark.portable.pruning.conditions import Conditions
-    from bayou.spark.portable.requests.answers import CommandAnswer, Reference
-    from bayou.spark.portable.requests.messages import Place
+    from bayou.spark.portable.requests.answers import CommandAnswer, Reference, Views
+    from bayou.spark.portable.requests.messages import Outside, Place
     from bayou.spark.portable.requests.metadata import MetadataUse
     from bayou.spark.portable.streams.source import Started
     from bayou.spark.session.application import Application
@@ -76,7 +76,7 @@ class TableAnswers:
         self._lock = threading.Lock()
         self._of_request = threading.local()
 
-    def read(self, read: proto.Read, place: Place | None = None) -> DataFrame | WithMetadata | None:
+    def read(self, read: proto.Read, place: Place | Outside | None = None) -> DataFrame | WithMetadata | None:
         """Return the rows of a Delta table, or None if the request is for the server.
 
         Files in which no row satisfies the conditions above it are left out.
@@ -97,11 +97,11 @@ class TableAnswers:
         self._check_schema(source, answer.frame.drop(METADATA) if isinstance(answer, WithMetadata) else answer)
         return answer
 
-    def _stream(self, options: Mapping[str, str], place: Place | None) -> DataFrame:
+    def _stream(self, options: Mapping[str, str], place: Place | Outside | None) -> DataFrame:
         """Return the rows of a stream that a reader's options ask for at a place in a plan."""
         return self._streams.frame(options, lambda snapshot: self._predicate(snapshot, PlanConditions(place)))
 
-    def _placed(self, options: Mapping[str, str], place: Place | None) -> DataFrame | WithMetadata:
+    def _placed(self, options: Mapping[str, str], place: Place | Outside | None) -> DataFrame | WithMetadata:
         """Return the rows that a reader's options ask for at a place in a plan."""
         use = use_in_plan(place)
         frame, has_metadata = self._read(options, PlanConditions(place), use)
@@ -122,9 +122,10 @@ class TableAnswers:
         """Return the rows that answer a method about a table by path, or None if the server answers."""
         return catalog_answer(self._application, self._spark, request)
 
-    def references(self, sql: proto.SQL) -> Sequence[Reference]:
-        """Return the tables in a query."""
-        return references_in(sql, self.rows, Context(self._application, self._spark))
+    def references(self, sql: proto.SQL, place: Place | Outside | None = None, views: Views | None = None) -> Sequence[Reference]:
+        """Return the tables in a query, and the views of which it needs only some files."""
+        above = None if place is None else PlanConditions(place)
+        return references_in(sql, self.rows, Context(self._application, self._spark), above, views)
 
     def command(self, command: proto.Command) -> CommandAnswer | None:
         """Run a command on a Delta table, or return None if it is for the server."""

@@ -12,11 +12,12 @@ from bayou.spark.portable.commands.identifiers import Arguments
 from bayou.spark.portable.functions.changes import changes_of
 from bayou.spark.portable.functions.log_rows import described_in, log_rows, with_queries
 from bayou.spark.portable.names import path_in
-from bayou.spark.portable.pruning.blocks import TextConditions, blocks_in
+from bayou.spark.portable.pruning.blocks import blocks_in
+from bayou.spark.portable.pruning.texts import TextConditions
 from bayou.spark.portable.requests.answers import Reference
-from bayou.spark.portable.requests.metadata import use_in_text
+from bayou.spark.portable.requests.metadata import METADATA, use_in_text
 from bayou.spark.portable.text.literals import Dialect, dialect_of, string_of
-from bayou.spark.portable.text.queries import AFTER_TABLES, read_query
+from bayou.spark.portable.text.queries import AFTER_TABLES, TableReference, read_query
 from bayou.spark.portable.text.row_changes import Insert, row_change
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import UnreadableTextError
@@ -27,47 +28,63 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.connect import proto
 
+    from bayou.spark.portable.pruning.blocks import BlockTable
     from bayou.spark.portable.pruning.conditions import Conditions
+    from bayou.spark.portable.requests.answers import Views
+    from bayou.spark.portable.requests.messages import Outside
     from bayou.spark.portable.requests.metadata import MetadataUse
-    from bayou.spark.portable.text.queries import FunctionCall, TableReference, TimeTravel
+    from bayou.spark.portable.text.queries import FunctionCall, QueryReader, TimeTravel
     from bayou.spark.sql.statements.context import Context
     from bayou.spark.text.words import Word
 
 _PATH: Final = "delta"
 _MENTIONED: Final = ("delta", "identifier", "table_changes", "table_history", "table_detail", "table_files", "describe", "desc")
 """Words without which a query names no Delta table."""
+_BEGINNINGS: Final = frozenset({"SELECT", "WITH", "(", "FROM", "TABLE"})
+"""The words that begin a query, and no other statement."""
 _LONGEST_BEGINNING: Final = len(("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "VIEW"))
 
 
 _Rows: TypeAlias = "Callable[[Mapping[str, str], Conditions | None, MetadataUse | None], DataFrame]"
 
 
-def references_in(sql: proto.SQL, rows: _Rows, context: Context) -> list[Reference]:
-    """Return the Delta tables that a query names by their paths.
+def references_in(
+    sql: proto.SQL, rows: _Rows, context: Context, above: Outside | None = None, views: Views | None = None
+) -> list[Reference]:
+    """Return the Delta tables that a query names by their paths, and the views of which it needs only some files.
 
     Args:
         sql: the message with the query and its arguments.
         rows: returns the rows that the options of a reader ask for. Files without a row that satisfies the conditions may be left
             out. The rows have a column `_metadata` if the query asks for what Spark's own does not know.
         context: the session that computes names and times.
+        above: what is above the rows of the query; None if nothing is, or if it is not known.
+        views: the temporary views that may be replaced; None for none.
 
     Raises:
         UnsupportedFeatureError: Spark would keep the text, as for a view.
     """
     text: str = sql.query
-    if not any(word in text.lower() for word in _MENTIONED):
+    has_views = views is not None and views.are_named_in(text)
+    if not has_views and not any(word in text.lower() for word in _MENTIONED):
         return []
     dialect = dialect_of(text, lambda: context.application.backend.settings(context.spark))
     try:
         described = described_in(text)
-        tables, calls, places = _named_in(with_queries(text, described), dialect)
+        readers, is_query = _read(with_queries(text, described), dialect)
     except UnreadableTextError:
         return []
+    tables = sorted((table for each in readers for table in each.tables), key=lambda table: table.start)
+    calls = [call for each in readers for call in each.calls]
     found = words(text)
     arguments = Arguments(sql, context.spark)
     kept = _keeps_text(found)
-    blocks = blocks_in(text, found, places) if tables and not described else {}
+    blocks: dict[int, BlockTable] = {}
+    for reader in readers if tables and not described else ():
+        blocks |= blocks_in(text, found, reader)
     use = use_in_text(found)
+    looked_up = views if has_views and is_query and not kept and METADATA not in text.lower() else None
+    filled = partial(arguments.filled, is_typed=True)
     references = []
     for each in described:
         _refuse_kept(kept, text[each.start : each.end])
@@ -77,29 +94,30 @@ def references_in(sql: proto.SQL, rows: _Rows, context: Context) -> list[Referen
         frame = log_rows(call, arguments, context) if options is None else rows(options, None, None)
         if frame is not None:
             _refuse_kept(kept, text[call.start : call.end])
-            alias = None if _has_alias(found, call.end) else call.name
+            alias = None if _has_alias(found, call) else call.name
             references.append(Reference(call.start, call.end, frame, alias, arguments.numbers_in(call.start, call.end)))
     for table in tables:
+        placed = blocks.get(table.start)
         path = _path_of(table, arguments)
         if path is None:
+            if placed is not None and looked_up is not None and _may_be_view(table):
+                above_view = TextConditions(placed, placed.alias or table.parts[0], filled, above)
+                references += _view(table, looked_up.rows(table.parts[0], above_view), found)
             continue
         _refuse_kept(kept, f"delta.{quoted_name(path)}")
         options = {"path": path, **_travel(table.travel, arguments)}
-        has_alias = _has_alias(found, table.end) or _is_bare(found, table)
+        has_alias = _has_alias(found, table)
         alias = None if has_alias else path
         names = () if has_alias or table.computed is not None else _qualifiers(found, path)
-        placed = blocks.get(table.start)
-        conditions = (
-            None if placed is None else TextConditions(placed, placed.alias or alias, partial(arguments.filled, is_typed=True))
-        )
+        conditions = None if placed is None else TextConditions(placed, placed.alias or alias, filled, above)
         frame = rows(options, conditions, use)
         numbers = arguments.numbers_in(table.start, table.end)
         references.append(Reference(table.start, table.end, frame, alias, numbers, qualifiers=names))
     return references
 
 
-def _named_in(text: str, dialect: Dialect | None) -> tuple[list[TableReference], list[FunctionCall], list[int]]:
-    """Return the tables and the functions in place of tables that a statement reads, and where the FROM of its blocks begin.
+def _read(text: str, dialect: Dialect | None) -> tuple[list[QueryReader], bool]:
+    """Read the queries of a statement, and return whether it is a query.
 
     Statements that change rows of Delta tables are not for the server.
 
@@ -109,17 +127,21 @@ def _named_in(text: str, dialect: Dialect | None) -> tuple[list[TableReference],
     change = row_change(text, dialect)
     if change is None:
         query = read_query(text, dialect=dialect)
-        return sorted(query.tables, key=lambda table: table.start), query.calls, query.blocks
+        return [query], bool(query.words) and query.words[0].text.upper() in _BEGINNINGS
     if not isinstance(change, Insert) or change.table.path is not None:
-        return [], [], []
-    tables, calls, blocks = [], [], []
-    for part in (change.with_clause, change.query):
-        if part is not None:
-            reader = read_query(text, place=(part.start, part.end), is_query=part is change.query, dialect=dialect)
-            tables += reader.tables
-            calls += reader.calls
-            blocks += reader.blocks
-    return sorted(tables, key=lambda table: table.start), calls, blocks
+        return [], False
+    parts = [part for part in (change.with_clause, change.query) if part is not None]
+    return [read_query(text, place=(part.start, part.end), is_query=part is change.query, dialect=dialect) for part in parts], False
+
+
+def _view(table: TableReference, frame: DataFrame | None, found: Sequence[Word]) -> list[Reference]:
+    """Return the reference to a view, if its rows are to be replaced."""
+    alias = None if _has_alias(found, table) else table.parts[0]
+    return [] if frame is None else [Reference(table.start, table.end, frame, alias)]
+
+
+def _may_be_view(table: TableReference) -> bool:
+    return len(table.parts) == 1 and table.travel is None and table.options is None and table.computed is None
 
 
 def _refuse_kept(statement: str, named: str) -> None:
@@ -161,17 +183,14 @@ def _keeps_text(found: Sequence[Word]) -> str:
     return f"{said[0]} {kind}" if said[:1] in (["CREATE"], ["ALTER"]) and kind in {"VIEW", "FUNCTION"} else ""
 
 
-def _has_alias(found: Sequence[Word], end: int) -> bool:
-    following = next((word for word in found if word.start >= end), None)
-    return following is not None and (
-        following.text.startswith("`") or (following.is_name and following.text.upper() not in AFTER_TABLES)
+def _has_alias(found: Sequence[Word], named: TableReference | FunctionCall) -> bool:
+    """Whether an alias follows a table or a function, or the query is `TABLE name`, which takes none."""
+    following = next((word for word in found if word.start >= named.end), None)
+    before = [word for word in found if word.end <= named.start]
+    return (isinstance(named, TableReference) and bool(before) and before[-1].text.upper() == "TABLE") or (
+        following is not None
+        and (following.text.startswith("`") or (following.is_name and following.text.upper() not in AFTER_TABLES))
     )
-
-
-def _is_bare(found: Sequence[Word], table: TableReference) -> bool:
-    """Whether the query is `TABLE name`, which takes no alias."""
-    before = [word for word in found if word.end <= table.start]
-    return bool(before) and before[-1].text.upper() == "TABLE"
 
 
 def _travel(travel: TimeTravel | None, arguments: Arguments) -> dict[str, str]:

@@ -2,7 +2,8 @@
 """Find the conditions on the tables of a query in SQL: the WHERE of the block that has a table in its FROM, and those of its joins.
 
 A block is what has one SELECT. What is not read with certainty, such as TABLESAMPLE or LATERAL VIEW, leaves its block without
-conditions.
+conditions. The rows of a block may be a table of another one: of a subquery, or of a WITH clause that is used once. Its conditions
+then apply to the rows below, if the inner block only selects columns.
 
 Source: `fromClause`, `relation`, `joinRelation` and `relationPrimary` in Spark's grammar `SqlBaseParser.g4`.
 """
@@ -10,21 +11,14 @@ Source: `fromClause`, `relation`, `joinRelation` and `relationPrimary` in Spark'
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import DeltaError
-from bayou.spark.portable.pruning.certain import certain_parts, in_session
-from bayou.spark.portable.pruning.conditions import Condition
-from bayou.spark.portable.pruning.scopes import Scope
-from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.queries import AFTER_TABLES, Part, QueryReader
 from bayou.spark.portable.text.tree import UnreadableTextError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from bayou.protocol.types.schema import StructType
     from bayou.spark.text.words import Word
 
 _AFTER_BLOCK: Final = frozenset(
@@ -32,6 +26,10 @@ _AFTER_BLOCK: Final = frozenset(
     | {"SORT", "QUALIFY", ")", "|>", ";", ""}
 )
 """The words that may follow the FROM and the WHERE of a block; an empty one is the end."""
+_ENDS: Final = frozenset({")", ";", ""})
+"""Those of these words after which the rows of a block are those of its query."""
+_BEFORE_ITEMS: Final = frozenset({"DISTINCT", "ALL", "TRANSFORM", "MAP", "REDUCE", "/*+"})
+"""Words behind SELECT that do not begin a column."""
 _KINDS: Final = {
     ("JOIN",): "inner",
     ("INNER", "JOIN"): "inner",
@@ -54,13 +52,30 @@ _MEETS_RIGHT: Final = ("inner", "left", "semi", "anti")
 """The joins whose result lacks all rows of a side that do not satisfy the condition of the join, or does not depend on them."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
+class Block:
+    """What has one SELECT.
+
+    Attributes:
+        items: what it selects; None if it may do more than to select columns of the rows that its conditions leave.
+        outer: the table of another block that has its rows; None without one, and if several tables have them.
+        is_top: whether its rows are those of the whole text.
+    """
+
+    items: list[Part] | None = None
+    outer: BlockTable | None = None
+    is_top: bool = False
+
+
+@dataclass(slots=True, eq=False)
 class BlockTable:
     """A table, or other rows, in the FROM of a block.
 
     Attributes:
         start: where its name begins in the text; None for other rows, and for a table with other names for its columns.
         alias: the name that may stand in front of its columns; None without one.
+        query: where the query begins whose rows it has; None for a table.
+        block: the block.
         conditions: the conditions that each of its rows satisfies, or that the query loses nothing by.
         hidden: the columns, in lower case, that a USING takes from another table.
         is_kept: whether the conditions that follow apply to its rows: no outer join has put NULLs in their place.
@@ -69,63 +84,69 @@ class BlockTable:
 
     start: int | None
     alias: str | None = None
+    query: int | None = None
+    block: Block = field(default_factory=Block)
     conditions: list[Part] = field(default_factory=list)
     hidden: set[str] = field(default_factory=set)
     is_kept: bool = True
     is_alone: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class TextConditions:
-    """The conditions on a table in a SQL text. See `Conditions`.
-
-    Attributes:
-        table: the table in its block.
-        alias: the name that the table has, also without an alias.
-        filled: returns a part of the text with literals in place of parameters.
-    """
-
-    table: BlockTable
-    alias: str | None
-    filled: Callable[[int, int], str]
-
-    def on(self, schema: StructType, settings: Callable[[], Mapping[str, str]]) -> list[Condition]:
-        """Return the conditions. Those that bayou does not understand are left out."""
-        scope = Scope.of(schema, self.alias, settings)
-        if not self.table.is_alone:
-            scope = scope.with_other_side(hidden=self.table.hidden)
-        found = []
-        for part in self.table.conditions:
-            try:
-                text = self.filled(part.start, part.end)
-                parts, _ = certain_parts(in_session(partial(read_expression, text), settings))
-            except (UnreadableTextError, DeltaError):
-                continue
-            found += [Condition(each, scope) for each in parts]
-        return found
-
-
-def blocks_in(text: str, words: Sequence[Word], places: Iterable[int]) -> dict[int, BlockTable]:
+def blocks_in(text: str, words: Sequence[Word], query: QueryReader) -> dict[int, BlockTable]:
     """Return the tables of blocks, by where their names begin.
 
     Args:
         text: the text.
         words: its words.
-        places: where the words FROM of its blocks begin.
+        query: the query in the text, after it was read.
     """
-    found: dict[int, BlockTable] = {}
-    for place in places:
+    blocks: dict[int, tuple[Block, list[BlockTable]]] = {}
+    for place in query.blocks:
         reader = _BlockReader(text, words, place)
         try:
             tables = reader.block()
         except (UnreadableTextError, RecursionError):
             continue
-        found |= {each.start: each for each in tables if each.start is not None and each.conditions}
-    return found
+        block = Block()
+        for each in tables:
+            each.block = block
+        blocks[place] = block, tables
+        if reader.said() in _ENDS:
+            selects = [select for select, after in query.selections.values() if after == place]
+            block.items = _items(text, words, selects[0], place) if selects else None
+    found = [each for _, tables in blocks.values() for each in tables]
+    _link(query, {place: block for place, (block, _) in blocks.items()}, found)
+    return {each.start: each for each in found if each.start is not None}
+
+
+def _link(query: QueryReader, blocks: dict[int, Block], tables: Sequence[BlockTable]) -> None:
+    """Take note of which tables the rows of blocks are."""
+    outer = {each.query: each for each in tables if each.query is not None}
+    by_start = {each.start: each for each in tables}
+    names, used = [name for name, _ in query.definitions], list(query.uses.values())
+    for name, begin in query.definitions:
+        if names.count(name) == 1 and used.count(name) == 1:
+            table = by_start.get(next(start for start, each in query.uses.items() if each == name))
+            if table is not None and begin is not None:
+                table.alias = table.alias or name
+                outer[begin] = table
+    first = query.words[0].start if query.words else None
+    for begin, (_, place) in query.selections.items():
+        block = blocks.get(place)
+        if block is not None:
+            block.outer, block.is_top = outer.get(begin), begin == first
+
+
+def _items(text: str, words: Sequence[Word], select: int, place: int) -> list[Part] | None:
+    """Return what a block selects between its SELECT and its FROM; None if bayou cannot read it."""
+    try:
+        return _BlockReader(text, words, select).items(place)
+    except (UnreadableTextError, RecursionError):
+        return None
 
 
 class _BlockReader(QueryReader):
-    """A cursor that reads one FROM and the WHERE after it."""
+    """A cursor that reads what one block selects, or one FROM and the WHERE after it."""
 
     def __init__(self, text: str, words: Sequence[Word], place: int) -> None:
         super().__init__(text)
@@ -143,6 +164,23 @@ class _BlockReader(QueryReader):
             self.fail()
         for each in found:
             each.is_alone = len(found) == 1
+        return found
+
+    def items(self, end: int) -> list[Part]:
+        """Read the SELECT and what it selects, up to a place."""
+        self.expect("SELECT")
+        if self.said() in _BEFORE_ITEMS:
+            self.fail("more than a selection")
+        # Otherwise FROM could be an alias.
+        self.words = [word for word in self.words if word.start < end]
+        found = []
+        while True:
+            start = self.position
+            self.maybe_named()
+            found.append(self.part_of(start))
+            if not self.take(","):
+                break
+        self.end()
         return found
 
     def _tables(self) -> list[BlockTable]:
@@ -182,25 +220,26 @@ class _BlockReader(QueryReader):
         """Read a table, a query, a function, or relations in parentheses."""
         self.take("LATERAL")
         if self.next_is("("):
+            inner = self.peek(1)
             if self.subquery() is None:
                 self.expect("(")
                 found = self._tables()
                 self.expect(")")
                 return found
-            return [self._aliased(None)]
+            return [self._aliased(None, None if inner is None else inner.start)]
         if self.next_is("VALUES"):
             self.fail("rows of values")
         table = self.table()
         return [self._aliased(None if table is None else table.start)]
 
-    def _aliased(self, start: int | None) -> BlockTable:
+    def _aliased(self, start: int | None, query: int | None = None) -> BlockTable:
         """Read the alias of a table, and return the table."""
         is_named = self.take("AS") or (self.is_name() and self.said() not in AFTER_TABLES)
         if not is_named:
-            return BlockTable(start)
+            return BlockTable(start, query=query)
         alias = self.part()
         if not self.next_is("("):
-            return BlockTable(start, alias)
+            return BlockTable(start, alias, query)
         self.skip_brackets()
         return BlockTable(None, alias)
 

@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pyspark.sql.connect import proto
 
-from bayou.spark.portable.pruning.certain import certain_parts, in_session, is_certain
-from bayou.spark.portable.pruning.conditions import Condition
+from bayou.spark.portable.pruning.certain import in_session, is_certain
 from bayou.spark.portable.pruning.scopes import Scope, Visible
-from bayou.spark.portable.requests.messages import replace_relations
+from bayou.spark.portable.pruning.walks import Walk
+from bayou.spark.portable.requests.messages import Place, frames_in
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.protobufs import attribute_parts, expression_of
-from bayou.spark.portable.text.tree import Name, Named, Star, UnreadableTextError
+from bayou.spark.portable.text.tree import Name, Star, UnreadableTextError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bayou.protocol.types.schema import StructType
-    from bayou.spark.portable.requests.messages import Place
+    from bayou.spark.portable.pruning.conditions import Condition
+    from bayou.spark.portable.requests.messages import Outside
     from bayou.spark.portable.text.tree import Expression
 
 _KIND: Final = "rel_type"
@@ -47,39 +48,50 @@ _Settings: TypeAlias = "Callable[[], Mapping[str, str]]"
 
 @dataclass(frozen=True, slots=True)
 class PlanConditions:
-    """The conditions on a read of a table. See `Conditions`.
+    """The conditions on a read of a table, or on the rows of a query. See `Conditions`.
 
     Attributes:
-        place: the read's place in the plan.
+        place: the place of the read or the query in the plan.
     """
 
-    place: Place | None
+    place: Place | Outside | None
 
     def on(self, schema: StructType, settings: _Settings) -> list[Condition]:
-        """Return the conditions. What bayou does not understand ends them."""
-        place, steps = self.place, 0
-        walk = _Walk(Scope.of(schema, settings=settings), settings)
-        if place is not None:
-            walk.leave(getattr(getattr(place.relation, str(place.relation.WhichOneof(_KIND))), place.field))
-        while place is not None and steps < _MOST_STEPS:
+        """Return the conditions on a table. What bayou does not understand ends them."""
+        walk = Walk(Scope.of(schema, settings=settings), settings)
+        self.climb(walk)
+        return walk.found
+
+    def climb(self, walk: Walk) -> bool:
+        """Go on with a walk from the place to the top of the plan, and return whether it came there."""
+        place, steps, plan = self.place, 0, _Plan(walk)
+        if isinstance(place, Place):
+            plan.leave(getattr(getattr(place.relation, str(place.relation.WhichOneof(_KIND))), place.field))
+        while isinstance(place, Place):
             try:
-                goes_on = walk.step(place.relation, place.field)
+                goes_on = steps < _MOST_STEPS and plan.step(place.relation, place.field)
             except UnreadableTextError:
                 goes_on = False
             if not goes_on:
-                break
-            walk.leave(place.relation)
+                return False
+            plan.leave(place.relation)
             place, steps = place.above, steps + 1
-        return walk.found
+        return place is None or place.climb(walk)
 
 
-class _Walk:
-    """A way from a read upwards, with the conditions on it."""
+class _Plan:
+    """A walk through relations."""
 
-    def __init__(self, scope: Scope, settings: _Settings) -> None:
-        self.scope = scope
-        self.found: list[Condition] = []
-        self._settings = settings
+    def __init__(self, walk: Walk) -> None:
+        self.walk = walk
+
+    @property
+    def scope(self) -> Scope:
+        return self.walk.scope
+
+    @scope.setter
+    def scope(self, scope: Scope) -> None:
+        self.walk.scope = scope
 
     def leave(self, relation: object) -> None:
         """Take note of the number of a relation, from whose DataFrame columns may have been taken."""
@@ -103,7 +115,7 @@ class _Walk:
 
     def filter(self, content: Any, _field: str) -> bool:
         """Take the condition of a filter."""
-        return self._take(content.condition, self.scope)
+        return self.walk.take(self._tree(content.condition))
 
     def alias(self, content: Any, _field: str) -> bool:
         """Go through an alias."""
@@ -112,25 +124,7 @@ class _Walk:
 
     def project(self, content: Any, _field: str) -> bool:
         """Go through a selection of columns."""
-        seen: list[Visible] = []
-        is_alone = self.scope.is_alone
-        for message in content.expressions:
-            tree = self._tree(message)
-            if not is_certain(tree):
-                return False
-            match tree:
-                case Star(()):
-                    seen += self.scope.columns.values()
-                case Star():
-                    return False
-                case Named(child, (name,)):
-                    seen += self._renamed(child, name)
-                case Name(parts):
-                    seen += self._seen(tree, parts[-1])
-                case _:
-                    pass
-        self.scope = self.scope.with_columns(seen, is_alone=is_alone)
-        return True
+        return self.walk.select([self._tree(message) for message in content.expressions])
 
     def with_columns(self, content: Any, _field: str) -> bool:
         """Go through a selection of all columns with some that are replaced or added."""
@@ -170,9 +164,9 @@ class _Walk:
         # Of columns that USING joins, the result has those of one side.
         hidden = () if is_left or kind == _JOINS.JOIN_TYPE_RIGHT_OUTER else [name.lower() for name in content.using_columns]
         below = self.scope
-        both = below.with_other_side(_numbers_in(content.right if is_left else content.left), hidden)
+        both = below.with_other_side(frames_in(content.right if is_left else content.left), hidden)
         if kind in (_MEETS_LEFT if is_left else _MEETS_RIGHT) and content.HasField("join_condition"):
-            self._take(content.join_condition, both)
+            self.walk.take(self._tree(content.join_condition), both)
         self.scope = below if kind in _ONE_SIDE else both
         return kind in (_KEEPS_LEFT if is_left else _KEEPS_RIGHT)
 
@@ -180,57 +174,26 @@ class _Walk:
         """Go through what holds the relations of subqueries."""
         return field == "root"
 
-    def _take(self, message: proto.Expression, scope: Scope) -> bool:
-        """Take a condition, and return whether it is deterministic."""
-        parts, are_all = certain_parts(self._tree(message))
-        self.found += [Condition(part, scope) for part in parts]
-        return are_all
-
     def _tree(self, message: proto.Expression) -> Expression:
         kind = message.WhichOneof("expr_type")
         if kind == "unresolved_star" and any(field.name == "plan_id" for field, _ in message.unresolved_star.ListFields()):
             raise UnreadableTextError("the columns of one DataFrame")
         if kind != "expression_string":
-            return in_session(lambda dialect: expression_of(message, dialect), self._settings)
+            return in_session(lambda dialect: expression_of(message, dialect), self.walk.settings)
         text = message.expression_string.expression
-        tree = in_session(lambda dialect: read_expression(text, dialect, may_have_alias=True), self._settings)
+        tree = in_session(lambda dialect: read_expression(text, dialect, may_have_alias=True), self.walk.settings)
         if isinstance(tree, Star) and text.strip() != "*":
             raise UnreadableTextError("a star that may leave out columns")
         return tree
 
-    def _seen(self, tree: Name, name: str) -> list[Visible]:
-        """Return the column of the table that a selection keeps, if it is one."""
-        path = self.scope.path_of(tree)
-        if path is None or len(path) > 1:
-            return []
-        sources = [each for each in self.scope.columns.values() if each.column == path[0]]
-        return [Visible(name, path[0], all(each.has_qualifier for each in sources))]
 
-    def _renamed(self, child: Expression, name: str) -> list[Visible]:
-        path = self.scope.path_of(child) if isinstance(child, Name) else None
-        return [Visible(name, path[0], has_qualifier=False)] if path is not None and len(path) == 1 else []
-
-
-def _numbers_in(relation: proto.Relation) -> set[int]:
-    """Return the numbers of all DataFrames in a relation."""
-    found: set[int] = set()
-
-    def note(each: proto.Relation) -> bool:
-        if each.common.HasField("plan_id"):
-            found.add(each.common.plan_id)
-        return False
-
-    replace_relations(relation, note)
-    return found
-
-
-_STEPS: Final[dict[str, Callable[[_Walk, Any, str], bool]]] = {
-    "filter": _Walk.filter,
-    "subquery_alias": _Walk.alias,
-    "project": _Walk.project,
-    "with_columns": _Walk.with_columns,
-    "with_columns_renamed": _Walk.renamed,
-    "drop": _Walk.dropped,
-    "join": _Walk.joined,
-    "with_relations": _Walk.root,
+_STEPS: Final[dict[str, Callable[[_Plan, Any, str], bool]]] = {
+    "filter": _Plan.filter,
+    "subquery_alias": _Plan.alias,
+    "project": _Plan.project,
+    "with_columns": _Plan.with_columns,
+    "with_columns_renamed": _Plan.renamed,
+    "drop": _Plan.dropped,
+    "join": _Plan.joined,
+    "with_relations": _Plan.root,
 }

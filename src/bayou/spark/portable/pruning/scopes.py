@@ -76,8 +76,8 @@ class Scope:
         path = below.path_of(replace(name, frame=None))
         return path if path == (found[0].column, *found[1]) else None
 
-    def with_alias(self, alias: str) -> Scope:
-        """Return the scope above an alias."""
+    def with_alias(self, alias: str | None) -> Scope:
+        """Return the scope above an alias; None for a subquery without one, outside of which no alias in it is known."""
         columns = {key: replace(each, has_qualifier=True) for key, each in self.columns.items()}
         return replace(self, columns=columns, qualifier=alias)
 

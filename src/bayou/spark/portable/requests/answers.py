@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.connect import proto
 
-    from bayou.spark.portable.requests.messages import Place
+    from bayou.spark.portable.requests.messages import Outside, Place
 
 
 class Answers(Protocol):
@@ -28,7 +28,7 @@ class Answers(Protocol):
     Requests that `command` and `catalog` send are rewritten as those of a program are.
     """
 
-    def read(self, read: proto.Read, place: Place | None = None) -> DataFrame | WithMetadata | None:
+    def read(self, read: proto.Read, place: Place | Outside | None = None) -> DataFrame | WithMetadata | None:
         """The rows of a `spark.read...load()` or of a `spark.table(...)`, also as a stream, or None if it is the server's.
 
         Args:
@@ -39,8 +39,14 @@ class Answers(Protocol):
     def catalog(self, request: proto.Catalog) -> DataFrame | None:
         """The rows that answer a method of `spark.catalog`, or None if it is the server's."""
 
-    def references(self, sql: proto.SQL) -> Sequence[Reference]:
-        """The tables to replace in a SQL text. They do not overlap."""
+    def references(self, sql: proto.SQL, place: Place | Outside | None = None, views: Views | None = None) -> Sequence[Reference]:
+        """The tables to replace in a SQL text. They do not overlap.
+
+        Args:
+            sql: the text.
+            place: the place of its rows in the plan; None if it is not known.
+            views: the temporary views that may be replaced; None for none.
+        """
 
     def of_one_version(self) -> AbstractContextManager[None]:
         """Around the calls for one request: a table has the same version in all of them."""
@@ -61,6 +67,23 @@ class Answers(Protocol):
 
         It gives what to call with the server's answer, or None.
         """
+
+
+class Views(Protocol):
+    """The temporary views of one client, for one request."""
+
+    def are_named_in(self, text: str) -> bool:
+        """Whether a text looks as if it named one that may be replaced."""
+        ...
+
+    def rows(self, name: str, place: Outside) -> DataFrame | None:
+        """Return the rows of a view, without files that the query does not need. None if the server shall read its view.
+
+        Args:
+            name: a name in a query that means no WITH clause.
+            place: what is above the name.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

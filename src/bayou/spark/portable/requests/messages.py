@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from pyspark.sql.connect import proto
 
@@ -18,7 +18,21 @@ if TYPE_CHECKING:
 
 RELATION: Final = proto.Relation.DESCRIPTOR.full_name
 _TEXT: Final = proto.Expression.ExpressionString.DESCRIPTOR.full_name
+_OF_FRAMES: Final = tuple(
+    each.DESCRIPTOR.full_name
+    for each in (proto.Expression.UnresolvedAttribute, proto.Expression.UnresolvedStar, proto.Expression.UnresolvedRegex)
+    if "plan_id" in each.DESCRIPTOR.fields_by_name
+)
+"""The types of columns that may have been taken from a DataFrame."""
 _QUERY: Final = re.compile(r"\b(?:select|table|from|values)\b", re.IGNORECASE)
+
+
+class Outside(Protocol):
+    """What is above the outermost relation of a plan that stands in another query, such as the place of a view in a SQL text."""
+
+    def climb(self, walk: Any) -> bool:
+        """Go on with a walk to the top of the query, and return whether it came there. See `pruning.walks`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +47,7 @@ class Place:
 
     relation: proto.Relation
     field: str
-    above: Place | None
+    above: Place | Outside | None
 
 
 def replace_relations(message: Message, replace: Callable[[proto.Relation], bool]) -> bool:
@@ -41,7 +55,9 @@ def replace_relations(message: Message, replace: Callable[[proto.Relation], bool
     return replace_placed(message, lambda relation, _: replace(relation))
 
 
-def replace_placed(message: Message, replace: Callable[[proto.Relation, Place | None], bool]) -> bool:
+def replace_placed(
+    message: Message, replace: Callable[[proto.Relation, Place | Outside | None], bool], place: Place | Outside | None = None
+) -> bool:
     """Offer each relation of a message for replacement, outermost first.
 
     It looks only at fields that a relation can be under. It skips expressions and rows, which are most of a large request.
@@ -51,6 +67,7 @@ def replace_placed(message: Message, replace: Callable[[proto.Relation, Place | 
         message: any message of the protocol. It is changed in place.
         replace: gets a relation and its place, and may give the relation another content. It says whether it did, or whether
             nothing is left to replace in the relation. The place is None if the relation is not directly an input of another.
+        place: the place of the message itself, if it is a relation that stands in another query.
 
     Returns:
         True if `replace` returned true for any relation.
@@ -58,7 +75,7 @@ def replace_placed(message: Message, replace: Callable[[proto.Relation, Place | 
     ways = _ways(message.DESCRIPTOR, RELATION)
     replaced = False
     # Each message, with the relation that it is the content of, and the place of that or of itself.
-    waiting: list[tuple[Message, proto.Relation | None, Place | None]] = [(message, None, None)]
+    waiting: list[tuple[Message, proto.Relation | None, Place | Outside | None]] = [(message, None, place)]
     # Plans may be nested deeper than Python calls can be.
     while waiting:
         each, owner, place = waiting.pop()
@@ -72,7 +89,7 @@ def replace_placed(message: Message, replace: Callable[[proto.Relation, Place | 
             continue
         for field, value in each.ListFields():
             if field.name in followed:
-                below = None
+                below: Place | Outside | None = None
                 if relation is not None:
                     below = place
                 elif owner is not None and field.message_type.full_name == RELATION:
@@ -88,23 +105,45 @@ def texts_with_queries(message: Message) -> list[str]:
 
 def expressions_with_queries(message: Message) -> list[proto.Expression.ExpressionString]:
     """Return the expressions in a message that look as if they had a subquery, without statements."""
-    ways = _ways(message.DESCRIPTOR, _TEXT)
-    found: list[proto.Expression.ExpressionString] = []
+    texts = cast("Iterator[proto.Expression.ExpressionString]", _all_of(message, _TEXT))
+    return [each for each in texts if _QUERY.search(each.expression)]
+
+
+def frames_in(message: Message) -> set[int]:
+    """Return the numbers of all DataFrames in a message."""
+    found: set[int] = set()
+
+    def note(each: proto.Relation) -> bool:
+        if each.common.HasField("plan_id"):
+            found.add(each.common.plan_id)
+        return False
+
+    replace_relations(message, note)
+    return found
+
+
+def frames_named_in(message: Message) -> set[int]:
+    """Return the numbers of the DataFrames that columns in a message were taken from."""
+    return {
+        cast("Any", each).plan_id for kind in _OF_FRAMES for each in _all_of(message, kind) if cast("Any", each).HasField("plan_id")
+    }
+
+
+def _all_of(message: Message, kind: str) -> Iterator[Message]:
+    """The messages of a type in a message, without what is in them."""
+    ways = _ways(message.DESCRIPTOR, kind)
     waiting = [message]
     while waiting:
         each = waiting.pop()
         name = each.DESCRIPTOR.full_name
-        if name == _TEXT:
-            expression = cast("proto.Expression.ExpressionString", each)
-            if _QUERY.search(expression.expression):
-                found.append(expression)
+        if name == kind:
+            yield each
             continue
         followed = ways.get(name)
         if followed:
             for field, value in each.ListFields():
                 if field.name in followed:
                     waiting.extend(_messages(field, value))
-    return found
 
 
 def _messages(field: FieldDescriptor, value: Any) -> Iterable[Message]:

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.connect import proto
 
+from bayou.spark.portable.requests.messages import Place
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bayou.spark.portable.requests.messages import Place
+    from bayou.spark.portable.requests.messages import Outside
     from bayou.spark.text.words import Word
 
 METADATA: Final = "_metadata"
@@ -46,11 +48,11 @@ class MetadataUse:
     hidden_in: proto.Relation | None = None
 
 
-def use_in_plan(place: Place | None) -> MetadataUse | None:
+def use_in_plan(place: Place | Outside | None) -> MetadataUse | None:
     """Return what the relations above a read ask of its metadata; None for nothing, and where the column cannot be hidden."""
     fields: set[str] = set()
     top, steps = None, 0
-    while place is not None and steps < _MOST_STEPS and place.field == "input":
+    while isinstance(place, Place) and steps < _MOST_STEPS and place.field == "input":
         kind = str(place.relation.WhichOneof("rel_type"))
         content: Any = getattr(place.relation, kind)
         if kind in _SAME_COLUMNS:

@@ -72,6 +72,8 @@ class Rewriter:
         original = proto.Relation()
         if kind in ("persist", "unpersist"):
             original.CopyFrom(getattr(request, kind).relation)
+        # Otherwise a view in it might be replaced above the cached rows.
+        names_view = kind == "persist" and self.relations.views.note_persisted(original)
         with self._aliases(execution) as aliases:
             changed = False
             for _, part in getattr(request, kind).ListFields():
@@ -81,7 +83,7 @@ class Rewriter:
                     changed = self.relations.replace_in(part, aliases)
         if kind == "unpersist":
             execution.when_done(lambda: self.relations.cached.drop(original.common.plan_id))
-        elif kind == "persist" and changed and original.common.HasField("plan_id"):
+        elif kind == "persist" and (changed or names_view) and original.common.HasField("plan_id"):
             persist = request.persist
             level = persist.storage_level if persist.HasField("storage_level") else None
             frame = CachedFrame(original, persist.relation, level, tuple(aliases.names))
@@ -116,6 +118,8 @@ class Rewriter:
             return self.relations.replace_in(plan, aliases)
         command = plan.command
         kind = command.WhichOneof("command_type")
+        if kind is not None and kind.startswith("register_"):
+            self.relations.views.note_change()
         if kind == "sql_command":
             return self._change_sql(command, execution, aliases)
         # A write resolves the tables in its rows when its transaction has begun: later commits to them are then conflicts.
@@ -138,6 +142,8 @@ class Rewriter:
         return changed or (kind == _STARTS_STREAM and command.SerializeToString(deterministic=True) != before)
 
     def _change_sql(self, command: proto.Command, execution: Execution, aliases: Aliases) -> bool:
+        given = command.sql_command.input
+        self.relations.views.note_statement(given.with_relations.root.sql.query or given.sql.query)
         if self._is_answered(command, execution):
             return False
         original = proto.Relation()

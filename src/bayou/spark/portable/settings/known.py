@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _OWN: Final = ("spark.bayou.", "spark.databricks.delta.")
 """Settings of Delta Lake alone: Spark's defaults do not depend on them."""
+_OF_PLANS: Final = ("spark.sql.adaptive.", "spark.sql.shuffle.partitions")
+"""Settings that change no rows."""
 _USUAL: Final = frozenset(
     {
         *values(Job.WRITE),
@@ -77,11 +79,13 @@ class Settings:
     Attributes:
         lock: held while settings are read or pinned.
         pinned: the values before `pins` changed them: what is set, or None, and the value with Spark's default.
+        changes: how often the client's program has changed settings of Spark that may change what queries mean.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.pinned: dict[str, tuple[str | None, str | None]] = {}
+        self.changes = 0
         self._changes = 0
         self._late: dict[str, str] = {}
         self._usual = set(_USUAL)
@@ -151,6 +155,7 @@ class Settings:
                 self._changes += 1
                 # What the program sets now is restored after the request for which bayou has changed it.
                 changed: dict[str, str | None] = {**pairs, **dict.fromkeys(operation.unset.keys)}
+                self.changes += any(not name.startswith((*_OWN, *_OF_PLANS)) for name in changed)
                 for name in changed.keys() & self.pinned.keys():
                     self.pinned[name] = (changed[name], changed[name] or self.pinned[name][1])
         return response

@@ -166,6 +166,12 @@ class QueryReader(ExpressionReader):
     calls: list[FunctionCall]
     blocks: list[int]
     """Where the words FROM begin that follow a SELECT, and belong to it."""
+    selections: dict[int, tuple[int, int]]
+    """Of queries that begin with SELECT, maybe behind a WITH clause: where its SELECT and the next FROM are, by where it begins."""
+    definitions: list[tuple[str, int | None]]
+    """The names that WITH clauses define, in lower case, and where their queries begin; None if the rows have other columns."""
+    uses: dict[int, str]
+    """The names of WITH clauses that stand for tables, in lower case, by where they begin."""
 
     def __init__(self, text: str, dialect: Dialect | None = None) -> None:
         """Start at the first word."""
@@ -173,6 +179,9 @@ class QueryReader(ExpressionReader):
         self.tables = []
         self.calls = []
         self.blocks = []
+        self.selections = {}
+        self.definitions = []
+        self.uses = {}
 
     def part_of(self, start: int) -> Part:
         """Return the part of the text from a place to the end of the last word that was read."""
@@ -184,7 +193,9 @@ class QueryReader(ExpressionReader):
         Args:
             known: the names that WITH clauses define, in lower case.
         """
+        begin = self.position
         known = self.with_clause(known)
+        select = self.position if self.next_is("SELECT") else None
         is_first, in_from, has_arguments = True, False, self.next_is("TABLE")
         follows_select = False
         while not self.is_at_end and not self.next_is(")"):
@@ -202,6 +213,8 @@ class QueryReader(ExpressionReader):
                     self.fail("a column with the name of a keyword")
                 if said == "FROM" and follows_select and not self._follows_set_operator():
                     self.blocks.append(self.position)
+                    if select is not None:
+                        self.selections.setdefault(begin, (select, self.position))
                 self.at += 1
                 self.relation(known)
                 in_from = said == "FROM" or in_from
@@ -229,16 +242,18 @@ class QueryReader(ExpressionReader):
         self.at += 1
         is_recursive = self.said(1) not in ("AS", "(") and self.take("RECURSIVE")
         while True:
-            name = self.part().lower()
+            name, has_columns = self.part().lower(), False
             if self.next_is("("):
                 at = self.at
                 self.skip_brackets()
-                if not (self.next_is("AS") or self.next_is("(") or self.next_is("MAX")):
+                has_columns = self.next_is("AS") or self.next_is("(") or self.next_is("MAX")
+                if not has_columns:
                     self.at = at  # the query itself, without AS
             if self.take("MAX", "RECURSION", "LEVEL"):
                 self.next_word()
             self.take("AS")
             self.expect("(")
+            self.definitions.append((name, None if is_recursive or has_columns else self.position))
             self.query(known | {name} if is_recursive else known)
             self.expect(")")
             known |= {name}
@@ -293,6 +308,7 @@ class QueryReader(ExpressionReader):
             self.calls.append(FunctionCall(".".join(parts).lower(), arguments, start, self.end_of_read))
             return None
         if len(parts) == 1 and parts[0].lower() in known:
+            self.uses[start] = parts[0].lower()
             return None
         return self._referenced(parts, start, known)
 

@@ -12,8 +12,8 @@ from bayou.spark.portable.text.tokens import words
 
 def conditions(text):
     """The conditions on each table, by its alias."""
-    found = blocks_in(text, words(text), read_query(text).blocks)
-    return {table.alias or "": [each.text for each in table.conditions] for table in found.values()}
+    found = blocks_in(text, words(text), read_query(text))
+    return {table.alias or "": [each.text for each in table.conditions] for table in found.values() if table.conditions}
 
 
 @pytest.mark.parametrize(

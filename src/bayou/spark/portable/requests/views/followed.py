@@ -3,6 +3,8 @@
 
 The server keeps the plan that a view was created with, and so the versions of the tables in it. The client remembers what it
 created the view of, and creates the view again before a request that names it, if a table has a new version.
+
+What a view was created of may stand in a request instead of its name, if it means the same there: see `inlined`.
 """
 
 from __future__ import annotations
@@ -10,17 +12,27 @@ from __future__ import annotations
 import re
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.connect import proto
 
 from bayou.spark.portable.requests.messages import replace_relations, texts_with_queries
+from bayou.spark.portable.requests.views.plain import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from google.protobuf.message import Message
+
 _CHANGES_VIEWS = re.compile(r"\b(?:create|replace|drop|alter)\b.*\bview\b", re.IGNORECASE | re.DOTALL)
 _CREATED = re.compile(r"\bview\s+(?:if\s+not\s+exists\s+)?((?:`(?:[^`]|``)+`|[\w.])+)", re.IGNORECASE)
+_CACHES = re.compile(r"\s*(un)?cache\b", re.IGNORECASE)
+_CHANGES_MEANINGS: Final = re.compile(
+    r"(?:\s|\(|/\*.*?\*/|--[^\n]*\n)*"
+    r"(?:(?:set|reset|use|execute|call|declare|add)\b|(?:\w+\s*:\s*)?begin\b|(?:create|drop|refresh)\b.*\bfunction)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Statements after which the same relation may mean something else: settings, variables, functions, and what runs any statement."""
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 _GLOBAL = "global_temp"
 
@@ -32,16 +44,29 @@ class _View:
     Attributes:
         original: the command as the program made it.
         sent: the relation that the server has, in bytes.
+        age: how often the meaning of relations may have changed before the server got it.
+        is_plain: whether it has the same rows in each request.
+        is_cached: whether the server may keep its rows.
     """
 
     original: proto.CreateDataFrameViewCommand
     sent: bytes
+    age: tuple[int, int]
+    is_plain: bool
+    is_cached: bool = False
 
 
 class FollowedViews:
     """The temporary views that one client created. Threads share it."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings_changes: Callable[[], int] = int) -> None:
+        """Start without views.
+
+        Args:
+            settings_changes: returns how often the client has changed settings.
+        """
+        self._settings_changes = settings_changes
+        self._statements = 0
         self._lock = threading.Lock()
         self._followed: dict[str, _View] = {}
         # The followed views that other views, made by SQL, mention.
@@ -72,7 +97,8 @@ class FollowedViews:
             self._fixed.discard(name)
             if follows and not names_views:
                 kept.replace = True
-                self._followed[name] = _View(kept, _content(sent))
+                is_inlined = not kept.is_global and is_plain(kept.input)
+                self._followed[name] = _View(kept, _content(sent), self._age(), is_inlined)
             else:
                 self._fixed.add(name)
 
@@ -88,6 +114,73 @@ class FollowedViews:
         """Whether a name, given its parts, is that of a view that follows its tables."""
         own = [part.lower() for part in parts]
         return (len(own) == 1 or own[:-1] == [_GLOBAL]) and ".".join(own) in self._followed
+
+    def are_named_in(self, text: str) -> bool:
+        """Whether a text looks as if it named a view that follows its tables."""
+        return bool(self._followed) and bool(_names_in(text, self._followed))
+
+    def are_named_by(self, message: Message) -> bool:
+        """Whether a message looks as if it named a view that follows its tables, in a relation or in a SQL text."""
+        return bool(self._followed) and self._names(message, self._followed)
+
+    def inlined(self, name: str, is_case_sensitive: Callable[[], bool]) -> proto.Relation | None:
+        """Return what may stand in a request in place of a view; None if the server shall read the view.
+
+        It means the same as the view if it consists of reads of Delta tables and of what always gives the same rows of them, and
+        if neither settings nor functions have changed since the server analysed it. Cached rows are found by the view.
+
+        Args:
+            name: the name as the request has it.
+            is_case_sensitive: asks the server whether another spelling is another view. It is called only for one.
+        """
+        view = self._followed.get(name.lower())
+        if view is None or view.is_cached or not view.is_plain or view.age != self._age():
+            return None
+        if view.original.name not in (name, f"`{name.replace('`', '``')}`") and is_case_sensitive():
+            return None
+        relation = proto.Relation()
+        relation.CopyFrom(view.original.input)
+        return relation
+
+    def note_statement(self, text: str) -> None:
+        """Take note of a SQL statement that the server ran. It may have changed what relations mean, or cached a view."""
+        if _CHANGES_MEANINGS.match(text):
+            self.note_change()
+        caching = _CACHES.match(text)
+        if caching is not None:
+            for name in _names_in(text, self._followed):
+                self.note_cached(name, is_cached=not caching[1])
+
+    def note_change(self) -> None:
+        """Take note that the same relation may mean something else from now on."""
+        with self._lock:
+            self._statements += 1
+
+    def note_cached(self, name: str, *, is_cached: bool = True) -> None:
+        """Take note that the server may keep the rows of a view, or that it does no more."""
+        view = self._followed.get(_key(name))
+        if view is not None:
+            view.is_cached = is_cached
+
+    def note_cleared(self) -> None:
+        """Take note that the server keeps no rows any more."""
+        for view in list(self._followed.values()):
+            view.is_cached = False
+
+    def note_persisted(self, relation: proto.Relation) -> bool:
+        """Take note that the server may keep rows, and return whether a view that follows its tables is named in their plan.
+
+        Args:
+            relation: the plan, as the program made it.
+        """
+        if not self._followed:
+            return False
+        top = relation
+        while top.HasField("subquery_alias"):
+            top = top.subquery_alias.input
+        if top.HasField("read") and top.read.HasField("named_table"):
+            self.note_cached(top.read.named_table.unparsed_identifier)
+        return self.are_named_by(relation)
 
     def may_be_changed_by(self, text: str) -> bool:
         """Whether a SQL statement looks as if it replaced or dropped a view."""
@@ -129,8 +222,12 @@ class FollowedViews:
             rewrite(command)
             content = _content(command)
             if content != view.sent:
+                age = self._age()
                 create(command)
-                view.sent = content
+                view.sent, view.age = content, age
+
+    def _age(self) -> tuple[int, int]:
+        return self._settings_changes(), self._statements
 
     def _mentioned(self, text: str) -> list[str]:
         with self._lock:
@@ -159,7 +256,11 @@ class FollowedViews:
 
     def _names_views(self, command: proto.CreateDataFrameViewCommand, own: str) -> bool:
         """Whether a command names views, so that it could mean something else when it is sent again."""
-        names = {own, *self._fixed, *self._followed}
+        return self._names(command, {own, *self._fixed, *self._followed})
+
+    def _names(self, message: Message, views: Iterable[str]) -> bool:
+        """Whether a message names views, in a relation or in a SQL text."""
+        names = tuple(views)
 
         def is_view(relation: proto.Relation) -> bool:
             kind = relation.WhichOneof("rel_type")
@@ -168,7 +269,7 @@ class FollowedViews:
             named = kind == "read" and relation.read.HasField("named_table")
             return named and bool(_names_in(relation.read.named_table.unparsed_identifier, names))
 
-        return any(_names_in(text, names) for text in texts_with_queries(command)) or replace_relations(command, is_view)
+        return any(_names_in(text, names) for text in texts_with_queries(message)) or replace_relations(message, is_view)
 
 
 def created_view(text: str) -> str | None:
