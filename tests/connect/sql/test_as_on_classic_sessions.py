@@ -86,6 +86,14 @@ def test_defaults(spark, made, query):
     assert found(spark, f"SELECT * FROM {name}") == [(3, 7)]
 
 
+def test_a_column_of_the_query_with_the_name_default(spark, made):
+    _, name = made
+    spark.sql(f"INSERT OVERWRITE {name} SELECT id, default FROM (SELECT 3 AS id, 4 AS default)")
+    assert found(spark, f"SELECT * FROM {name}") == [(3, 4)]
+    spark.sql(f"WITH s AS (SELECT 5 AS id, 6 AS default) INSERT OVERWRITE {name} WITH t AS (FROM s) SELECT id, default FROM t")
+    assert found(spark, f"SELECT * FROM {name}") == [(5, 6)]
+
+
 def test_a_column_that_an_insert_lists_twice(spark, made):
     with pytest.raises(SchemaMismatchError, match=r"\[COLUMN_ALREADY_EXISTS\].*`c` is listed twice") as caught:
         spark.sql(f"INSERT INTO {made[1]} (id, C, c) VALUES (1, 2, 3)")

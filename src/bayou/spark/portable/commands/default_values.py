@@ -34,6 +34,15 @@ def with_defaults(query: str, value_of: Callable[[int], str]) -> str:
     return "".join([*parts, query[end:]])
 
 
+def may_be_columns(query: str) -> bool:
+    """Whether a DEFAULT that `with_defaults` would replace may be a column of that name: it is in a SELECT that has a FROM."""
+    found = words(query)
+    if not any(_defaults(found)):
+        return False
+    said = [word.text.upper() for word in found if word.text != "("]
+    return said[0] == "SELECT" and said[: len(_ROWS)] != list(_ROWS) and "FROM" in said
+
+
 def _defaults(found: list[Word]) -> Iterator[tuple[Word, int]]:
     """Yield each DEFAULT that is a whole value, with the position of its column."""
     start = next((number for number, word in enumerate(found) if word.text != "("), len(found))

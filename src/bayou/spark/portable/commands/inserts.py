@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import failed
@@ -13,10 +14,11 @@ from bayou.protocol.columns.generated_columns import generation_expression
 from bayou.protocol.columns.identity_columns import is_identity
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.statements.defaults import default_of
-from bayou.spark.portable.commands.default_values import with_defaults
+from bayou.spark.portable.commands.default_values import may_be_columns, with_defaults
 from bayou.spark.portable.commands.replacing_inserts import replace_matches
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.text.expressions import read_expression
+from bayou.spark.portable.text.subqueries import query_behind
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import Name, Operation, UnreadableTextError
 from bayou.spark.types.types import sql_type
@@ -45,8 +47,10 @@ def insert_of(
     """
     latest = functools.cache(application.logs.get(qualify(path).uri, {}).update)  # several steps need the table's columns
     static = _static_values(statement)
-    with_clause = "" if statement.with_clause is None else f"{statement.with_clause.text} "
-    rows = query(f"{with_clause}{_without_defaults(application, spark, statement, static, latest)}")
+    with_clause = None if statement.with_clause is None else statement.with_clause.text
+    rows = _as_written(statement, with_clause, query)
+    if rows is None:
+        rows = query(query_behind(with_clause, _without_defaults(application, spark, statement, static, latest)))
     name, columns = f"delta.{quoted_name(path)}", "position"
     options = {"mergeSchema": "true"} if statement.with_schema_evolution else {}
     if statement.replace_on is not None or statement.replace_using:
@@ -68,6 +72,21 @@ def insert_of(
         how = "dynamic" if overwrites_dynamically(application, spark) else "replace" if condition else "overwrite"
     insert(application, rows, InsertStatement(name, how, condition, columns, options), path)
     return CommandAnswer()
+
+
+def _as_written(statement: Insert, with_clause: str | None, query: Callable[[str], DataFrame]) -> DataFrame | None:
+    """Return the rows of a query whose DEFAULT are columns of that name; None for any other query.
+
+    As in Spark, DEFAULT stands for the default of a column only if the query has no column of that name.
+    """
+    if not may_be_columns(statement.query.text):
+        return None
+    try:
+        rows = query(query_behind(with_clause, statement.query.text))
+        _ = rows.columns  # the server resolves the query
+    except AnalysisException:
+        return None
+    return rows
 
 
 def _without_defaults(

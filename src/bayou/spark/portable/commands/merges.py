@@ -16,6 +16,7 @@ from bayou.spark.portable.names import name_parts, path_in
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.requests.frames import column_of, frame_of
 from bayou.spark.portable.text.queries import TableReference
+from bayou.spark.portable.text.subqueries import query_behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -51,13 +52,13 @@ def planned_merge(
         sql_of: returns the SQL of an expression in the statement.
         names: the names with the path of the table, as `sql_of` replaces them.
     """
-    source, given = merge.source, "" if merge.with_clause is None else f"{merge.with_clause.text} "
-    alias = merge.source_alias
+    source, alias = merge.source, merge.source_alias
     if isinstance(source, TableReference):
-        rows = query(f"{given}SELECT * FROM {text[source.start : source.end]}")  # noqa: S608  (the user's own SQL)
+        of_source = f"SELECT * FROM {text[source.start : source.end]}"  # noqa: S608  (the user's own SQL)
         alias = source.parts[-1] if alias is None and source.parts else alias
     else:
-        rows = query(f"{given}{source.text}")
+        of_source = source.text
+    rows = query(query_behind(None if merge.with_clause is None else merge.with_clause.text, of_source))
     rows = rows.toDF(*merge.source_columns) if merge.source_columns else rows
     rows = rows if alias is None else rows.alias(alias)
     clauses = [

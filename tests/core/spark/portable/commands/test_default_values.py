@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayou.spark.portable.commands.default_values import with_defaults
+from bayou.spark.portable.commands.default_values import may_be_columns, with_defaults
 
 QUERIES = {
     "values (1, default)": "values (1, <1>)",
@@ -34,3 +34,21 @@ QUERIES = {
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_default_is_replaced_by_the_value_of_its_column(query):
     assert with_defaults(query, lambda column: f"<{column}>") == QUERIES[query]
+
+
+MAY_BE_COLUMNS = {
+    "select id, default from t": True,
+    "(select default from t limit 1)": True,
+    "select default where exists (select 1 from t)": True,
+    "select id, default": False,
+    "select id, `default` from t": False,
+    "select id, default + 1 from t": False,
+    "select * from values (1, default)": False,
+    "values (1, default), ((select 1 from t), 2)": False,
+    "": False,
+}
+
+
+@pytest.mark.parametrize("query", MAY_BE_COLUMNS)
+def test_only_a_query_of_tables_may_have_a_column_default(query):
+    assert may_be_columns(query) is MAY_BE_COLUMNS[query]
