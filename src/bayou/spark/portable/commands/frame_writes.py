@@ -113,7 +113,8 @@ def write_to(
         insert(application, rows, InsertStatement(command.table_name, _INSERTS[command.mode], "", "frame", options), path)
         return _DONE
     if command.mode not in _CREATES:
-        condition = _condition(application, spark, command.overwrite_condition)
+        dialect = Dialect.of(application.backend.settings(spark))
+        condition = condition_sql(command.overwrite_condition, dialect)
         insert(application, rows, InsertStatement(command.table_name, "replace", condition, "frame", options), path)
         return _DONE
     partitions = [each.unresolved_attribute.unparsed_identifier for each in command.partitioning_columns]
@@ -133,10 +134,20 @@ def write_to(
     return _DONE
 
 
-def _condition(application: Application, spark: SparkSession, given: proto.Expression) -> str:
-    """Return the condition of `writeTo(...).overwrite(condition)` as SQL, which becomes a part of the history."""
+def condition_sql(condition: proto.Expression, dialect: Dialect) -> str:
+    """Return the condition of `writeTo(...).overwrite(condition)` as SQL, which becomes a part of the history.
+
+    Args:
+        condition: the message. SQL text stays as it is.
+        dialect: the settings that decide what SQL text in the message means.
+
+    Raises:
+        UnsupportedFeatureError: a part of it has no SQL that certainly means the same.
+    """
+    if condition.WhichOneof("expr_type") == "expression_string":
+        return condition.expression_string.expression
     try:
-        return written(expression_of(given, Dialect.of(application.backend.settings(spark))))
+        return written(expression_of(condition, dialect))
     except UnreadableTextError as error:
         what = f"writeTo(...).overwrite(condition) with {error}"
         raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",)) from None
