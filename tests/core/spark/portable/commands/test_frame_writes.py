@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conditions of `writeTo(...).overwrite(condition)` as SQL."""
+"""Writes of DataFrames: whose they are, and the conditions of `writeTo(...).overwrite(condition)` as SQL."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
@@ -9,9 +11,12 @@ pytest.importorskip("grpc", reason="the messages of Spark Connect need grpcio")
 
 from pyspark.sql.connect import proto
 
-from bayou.errors import UnsupportedFeatureError
-from bayou.spark.portable.commands.frame_writes import condition_sql
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.spark.portable.commands.frame_writes import condition_sql, write_of, write_to
 from bayou.spark.portable.text.literals import Dialect
+
+NOTHING: Any = object()
+"""What these tests do not use."""
 
 
 def text(sql):
@@ -37,3 +42,19 @@ def test_text_in_a_message_keeps_the_types_of_its_literals():
 def test_what_has_no_certain_text_is_refused():
     with pytest.raises(UnsupportedFeatureError, match="overwrite"):
         condition_sql(function("not", text("s LIKE x ESCAPE '/'")), Dialect())
+
+
+def test_a_table_by_path_has_no_other_format():
+    table = proto.WriteOperation.SaveTable(table_name="delta.`/a/t`", save_method=1)
+    with pytest.raises(InvalidOptionError, match="parquet"):
+        write_of(NOTHING, NOTHING, proto.WriteOperation(source="parquet", table=table), NOTHING)
+    to = proto.WriteOperationV2(provider="parquet", table_name="delta.`/a/t`", mode=proto.WriteOperationV2.MODE_CREATE)
+    with pytest.raises(InvalidOptionError, match="parquet"):
+        write_to(NOTHING, NOTHING, to, NOTHING)
+
+
+def test_a_table_of_the_database_delta_is_written_by_the_server():
+    table = proto.WriteOperation.SaveTable(table_name="delta.events", save_method=1)
+    assert write_of(NOTHING, NOTHING, proto.WriteOperation(source="parquet", table=table), NOTHING) is None
+    to = proto.WriteOperationV2(provider="parquet", table_name="delta.events", mode=proto.WriteOperationV2.MODE_CREATE)
+    assert write_to(NOTHING, NOTHING, to, NOTHING) is None
