@@ -45,6 +45,9 @@ DELTA_ILLEGAL_OPTION/storage-level InvalidOptionError
     The storage level {given!r} of CACHE TABLE is unknown.
     Next: Use one of PySpark's, such as MEMORY_ONLY or DISK_ONLY.
     Parameters: input={given} name={option}
+DELTA_ILLEGAL_OPTION/format-of-path InvalidOptionError
+    The format is {given}, but {relation} names a Delta table by its path.
+    Next: Leave the format out, or use df.write.format({given!r}).save(path).
 DELTA_OPERATION_NOT_ALLOWED/connect-catalog UnsupportedFeatureError
     The Spark Connect server has no data source delta, and its catalog refuses entries of unknown data sources, so {relation} cannot
     become a Delta table of the catalog.

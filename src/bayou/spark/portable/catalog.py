@@ -18,6 +18,7 @@ from bayou.errors import DeltaError, failed, redact_text
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.catalog import CatalogEntry
 from bayou.spark.portable.text.literals import name_of
+from bayou.spark.portable.text.queries import path_of
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import UnreadableTextError
 
@@ -52,8 +53,7 @@ class PortableName:
     @property
     def path(self) -> str | None:
         """The path in a name like ``delta.`/data/t` ``; None for a name in the catalog."""
-        is_path = (self.database or "").lower() == "delta" and "/" in self.table
-        return self.table if is_path else None
+        return path_of(self.parts)
 
     @property
     def text(self) -> str:

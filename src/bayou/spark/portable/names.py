@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from bayou.errors import failed
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.text.literals import Dialect, string_of
+from bayou.spark.portable.text.queries import path_of
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import UnreadableTextError
 
@@ -31,7 +33,13 @@ def name_parts(text: str) -> tuple[str, ...] | None:
 def path_in(name: str) -> str | None:
     """Return the path in a table's name such as ``delta.`/a/path` ``; None for the name of a catalog."""
     parts = name_parts(name)
-    return parts[1] if parts is not None and len(parts) == _TWO and parts[0].lower() == "delta" else None
+    return None if parts is None else path_of(parts)
+
+
+def check_format(given: str, name: str) -> None:
+    """Raise InvalidOptionError for another format than `delta` for a table by path. Without a format it is `delta`."""
+    if given.lower() not in ("", "delta"):
+        raise failed("DELTA_ILLEGAL_OPTION/format-of-path", option="format", given=given, relation=name)
 
 
 def path_alias(path: str) -> str:

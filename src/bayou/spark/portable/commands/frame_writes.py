@@ -13,7 +13,7 @@ from bayou.spark.create.with_rows import whole
 from bayou.spark.data_files.request import Statement, WriteContext, WriteOptions, WriteRequest
 from bayou.spark.portable.catalog import refusal
 from bayou.spark.portable.commands.inserts import overwrites_dynamically
-from bayou.spark.portable.names import path_in
+from bayou.spark.portable.names import check_format, path_in
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.requests.frames import frame_of
 from bayou.spark.portable.text.literals import Dialect
@@ -77,6 +77,8 @@ def write_of(
         if is_insert and command.source.lower() == _DELTA:
             command.ClearField("source")  # the table decides, and the server knows no `delta`
         return None
+    if not is_insert:
+        check_format(command.source, command.table.table_name)
     _refuse_buckets(command)
     if is_insert and not is_table(path):
         raise failed("TABLE_OR_VIEW_NOT_FOUND", table=command.table.table_name)
@@ -104,6 +106,7 @@ def write_to(
         if command.provider.lower() == _DELTA and command.mode in _CREATES:
             raise refusal(application.backend.catalog(spark).name(command.table_name))
         return None
+    check_format(command.provider if command.mode in _CREATES else "", command.table_name)  # Spark also ignores it elsewhere
     if command.mode in _INSERTS and not is_table(path):
         raise failed("TABLE_OR_VIEW_NOT_FOUND", table=command.table_name)
     rows, options = frame_of(spark, command.input) if given is None else given, dict(command.options)
@@ -113,7 +116,8 @@ def write_to(
         insert(application, rows, InsertStatement(command.table_name, _INSERTS[command.mode], "", "frame", options), path)
         return _DONE
     if command.mode not in _CREATES:
-        condition = _condition(application, spark, command.overwrite_condition)
+        dialect = Dialect.of(application.backend.settings(spark))
+        condition = condition_sql(command.overwrite_condition, dialect)
         insert(application, rows, InsertStatement(command.table_name, "replace", condition, "frame", options), path)
         return _DONE
     partitions = [each.unresolved_attribute.unparsed_identifier for each in command.partitioning_columns]
@@ -133,10 +137,20 @@ def write_to(
     return _DONE
 
 
-def _condition(application: Application, spark: SparkSession, given: proto.Expression) -> str:
-    """Return the condition of `writeTo(...).overwrite(condition)` as SQL, which becomes a part of the history."""
+def condition_sql(condition: proto.Expression, dialect: Dialect) -> str:
+    """Return the condition of `writeTo(...).overwrite(condition)` as SQL, which becomes a part of the history.
+
+    Args:
+        condition: the message. SQL text stays as it is.
+        dialect: the settings that decide what SQL text in the message means.
+
+    Raises:
+        UnsupportedFeatureError: a part of it has no SQL that certainly means the same.
+    """
+    if condition.WhichOneof("expr_type") == "expression_string":
+        return condition.expression_string.expression
     try:
-        return written(expression_of(given, Dialect.of(application.backend.settings(spark))))
+        return written(expression_of(condition, dialect))
     except UnreadableTextError as error:
         what = f"writeTo(...).overwrite(condition) with {error}"
         raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",)) from None

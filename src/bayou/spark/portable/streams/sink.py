@@ -11,7 +11,7 @@ from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.connect.utils import get_python_ver
 
 from bayou.errors import failed, redact_uri
-from bayou.spark.portable.names import path_in
+from bayou.spark.portable.names import check_format, path_in
 from bayou.spark.portable.streams.package import batch_function, packed
 from bayou.spark.session.given_options import storage_options_of
 from bayou.spark.streaming.batch_writes import sink_options
@@ -78,7 +78,10 @@ def _path(command: proto.WriteStreamOperationStart) -> str | None:
     if command.HasField("foreach_batch") or command.HasField("foreach_writer"):
         return None
     if command.WhichOneof("sink_destination") == "table_name":
-        return path_in(command.table_name)
+        path = path_in(command.table_name)
+        if path is not None:
+            check_format(command.format, command.table_name)
+        return path
     if command.format.lower() != _DELTA:
         return None
     return command.path or next((value for name, value in command.options.items() if name.lower() == "path"), "")

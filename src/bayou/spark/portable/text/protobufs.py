@@ -273,6 +273,9 @@ def _type_text(message: Any) -> str:
     kind = str(message.WhichOneof("kind"))
     if kind == "decimal":
         return f"decimal({message.decimal.precision},{message.decimal.scale})"
+    collation = getattr(message.string, "collation", "") if kind == "string" else ""  # from PySpark 4.0 on
+    if collation not in ("", "UTF8_BINARY"):
+        return f"string collate {collation}"
     return _SQL_NAMES.get(kind, kind)
 
 

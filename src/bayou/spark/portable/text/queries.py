@@ -88,9 +88,17 @@ class TableReference:
     @property
     def path(self) -> str | None:
         """The path in a name such as delta.`/path`, which a version or a time may end; None for other names."""
-        parts = self.parts[1:] if self.parts[:1] and self.parts[0].lower() == "spark_catalog" else self.parts
-        is_path = len(parts) == len(("delta", "path")) and parts[0].lower() == "delta"
-        return parts[1] if is_path else None
+        return path_of(self.parts)
+
+
+def path_of(parts: tuple[str, ...]) -> str | None:
+    """Return the path in the parts of a name such as delta.`/path`; None for a name of the catalog.
+
+    A name without `/` is that of a table in the database `delta`.
+    """
+    parts = parts[1:] if parts[:1] and parts[0].lower() == "spark_catalog" else parts
+    is_path = len(parts) == len(("delta", "path")) and parts[0].lower() == "delta" and "/" in parts[1]
+    return parts[1] if is_path else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,16 @@ from bayou.spark.portable.text.tree import Call, Cast, Expression, Literal, Name
 
 _SUFFIXES: Final = {"byte": "Y", "short": "S", "integer": "", "long": "L", "float": "F", "double": "D"}
 _COMPLEX: Final = ("array", "map", "struct", "udt")
-_BEFORE: Final = {"not": "NOT ", "negative": "-", "positive": "+", "~": "~"}
+_BEFORE: Final = {"not": "NOT ", "negative": "- ", "positive": "+ ", "~": "~"}
+"""The blank keeps the signs of -(-1) from being a comment."""
 _BEHIND: Final = ("is null", "is true", "is false", "is unknown")
+_BETWEEN: Final = frozenset(
+    {"and", "or", "=", "<=>", "!=", "<", "<=", ">", ">=", "|", "^", "&", "<<", ">>", ">>>", "+", "-", "||", "*", "/", "%", "div"}
+    | {"is distinct from", "like", "ilike", "rlike"}
+)
+_QUANTIFIED: Final = frozenset({"like any", "like all", "ilike any", "ilike all"})
+_WITH_ESCAPE: Final = 3
+"""The operands of LIKE with ESCAPE."""
 
 
 def written(node: Expression) -> str:
@@ -46,6 +54,10 @@ def _operation(operator: str, parts: list[str]) -> str:
         return f"({parts[0]} IN ({', '.join(parts[1:])}))"
     if operator == "between":
         return f"({parts[0]} BETWEEN {parts[1]} AND {parts[2]})"
+    if operator in _QUANTIFIED:
+        return f"({parts[0]} {operator.upper()} ({', '.join(parts[1:])}))"
+    if operator not in _BETWEEN or (operator.endswith("like") and len(parts) == _WITH_ESCAPE):
+        raise UnreadableTextError(f"{operator.upper()} with {len(parts)} operands in a condition")
     return f"({f' {operator.upper()} '.join(parts)})"
 
 
@@ -63,9 +75,21 @@ def _literal(literal: Literal) -> str:  # noqa: PLR0911  (one return for each ki
         case date():
             return f"DATE '{value.isoformat()}'"
         case str():
-            return string_sql(value)
+            return _string(value, kind)
         case float() if not math.isfinite(value):
             return f"CAST('{value}' AS {kind})"
     if kind.startswith("decimal"):
         return f"CAST('{value}' AS {kind})"
     return f"{value}{_SUFFIXES[kind]}"
+
+
+def _string(value: str, kind: str) -> str:
+    """Return a string, or the literal of another type that the tree has as it was written."""
+    if kind == "interval":
+        return value
+    text = string_sql(value)
+    if kind == "string":
+        return text
+    if not text.startswith("'"):
+        raise UnreadableTextError(f"a {kind} with signs that it does not have, in a condition")
+    return f"{kind.upper()} {text}"

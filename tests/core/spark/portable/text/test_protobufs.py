@@ -7,6 +7,7 @@ from datetime import date, datetime, timezone
 from decimal import Decimal
 
 import pytest
+from pyspark.sql.types import StringType
 from tests.support.cases import in_one_test
 
 from bayou.spark.portable.text.expressions import read_expression
@@ -41,6 +42,9 @@ SAME = {
     "-(a + 1 - b.`c.d` * 2 / 3 % 4)": lambda: -(a() + 1 - b() * 2 / 3 % 4),
     "a & 1 | 2 ^ 3": lambda: a().bitwiseAND(1).bitwiseOR(functions.lit(2).bitwiseXOR(3)),
     "cast(a as bigint) = try_cast(a as decimal(3,1))": lambda: a().cast("bigint") == a().try_cast("decimal(3,1)"),
+    "cast(a as string collate UTF8_LCASE) = cast(a as string)": lambda: (
+        a().cast(StringType("UTF8_LCASE")) == a().cast(StringType())
+    ),
     "coalesce(a, b.`c.d`) = max(a)": lambda: functions.coalesce(a(), b()) == functions.max(a()),
     "a[0] = a['x']": lambda: a()[0] == a().getItem("x"),
     "a = 1 or a = 2": lambda: functions.expr("a = 1 or a = 2"),

@@ -21,6 +21,14 @@ SAME = [
     "cast(`a` as bigint) <=> 1.5D",
     "(`a` or `b`) and `c`",
     "`a` is not null",
+    "`a` < TIMESTAMP'2024-01-01 12:00:00'",
+    "`a` < DATE'2024-01-01' - 1",
+    "`a` < timestamp_ntz'2024-01-01' + interval '1' day",
+    "`a` like all ('a%', '%b')",
+    "`a` not ilike any ('a%', '%b')",
+    "`a` is distinct from 5 div 2",
+    "`a` = - (-1)",
+    "`a` = - - `b`",
 ]
 
 
@@ -48,7 +56,17 @@ def test_literals_keep_their_types(literal):
     assert written(literal) == LITERALS[literal]
 
 
-@pytest.mark.parametrize("text", ["exists(a, x -> x > 1)", "a[0] = 1", "(select 1) = 1", "cast(a as array<int>) is null"])
+REFUSED = [
+    "exists(a, x -> x > 1)",
+    "a[0] = 1",
+    "(select 1) = 1",
+    "cast(a as array<int>) is null",
+    "a like 'x/%' escape '/'",
+    "a < date'\\\\'",
+]
+
+
+@pytest.mark.parametrize("text", REFUSED)
 def test_what_has_no_text_is_refused(text):
     with pytest.raises(UnreadableTextError):
         written(read_expression(text))

@@ -49,7 +49,7 @@ def catalog_answer(application: Application, spark: SparkSession, request: proto
     kind = str(request.WhichOneof("cat_type"))
     asked: Any = getattr(request, kind, None)
     path = path_in(getattr(asked, "table_name", "")) if asked is not None else None
-    if path is None or "/" not in path:
+    if path is None:
         return None
     if kind == "table_exists":
         rows = pa.table({"value": [is_table(path)]})

@@ -14,6 +14,7 @@ from bayou.spark.portable.commands.tables.creations import created, created_like
 from bayou.spark.portable.commands.tables.descriptions import described
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.text.literals import Dialect
+from bayou.spark.portable.text.queries import path_of
 from bayou.spark.portable.text.tables.alterations import Alter, CommentOnColumn
 from bayou.spark.portable.text.tables.creations import Create, CreateLike
 from bayou.spark.portable.text.tables.descriptions import Cache, Refresh, Refused, Truncate, Uncache
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from bayou.spark.portable.text.queries import TableReference
     from bayou.spark.portable.text.tables.descriptions import Description
     from bayou.spark.portable.text.tables.statements import TableStatement
     from bayou.spark.session.application import Application
@@ -105,21 +105,17 @@ def _read_again(text: str, settings: Mapping[str, str]) -> TableStatement | None
 def tables_of(statement: TableStatement) -> list[str]:
     """Return the paths of the Delta tables that a statement changes or describes."""
     if isinstance(statement, CommentOnColumn):
-        is_at_path = len(statement.parts) > _TABLE and statement.parts[0].lower() == _DELTA and "/" in statement.parts[1]
-        return [statement.parts[1]] if is_at_path else []
-    return [statement.table.path or ""] if is_path(statement.table) else []
+        path = path_of(statement.parts[:_TABLE]) if len(statement.parts) > _TABLE else None
+    else:
+        path = statement.table.path
+    return [] if path is None else [path]
 
 
 def _is_about_delta(statement: TableStatement) -> bool:
     """Whether a statement is about a table by path, or creates a table with USING delta."""
     if isinstance(statement, Create) and (statement.provider or "").lower() == _DELTA:
         return True
-    return bool(tables_of(statement)) or (isinstance(statement, CreateLike) and is_path(statement.source))
-
-
-def is_path(table: TableReference) -> bool:
-    """Whether a table is a Delta table by path."""
-    return "/" in (table.path or "")
+    return bool(tables_of(statement)) or (isinstance(statement, CreateLike) and statement.source.path is not None)
 
 
 def _described(application: Application, spark: SparkSession, statement: Description, path: str) -> CommandAnswer:
