@@ -61,7 +61,7 @@ def test_variants_are_shredded_only_where_the_tables_property_says_so(spark, tab
     table = bayou.DeltaTable.forPath(spark, table_path)
     table.update("id = 3", {"v": """parse_json('{"a": 7}')"""})
     table.alias("t").merge(rows.alias("s"), "t.id = s.id and s.id = 5").whenMatchedUpdateAll().execute()
-    files = [str(each) for each in Path(table_path).glob("*.parquet")]
+    files = [str(each) for each in Path(table_path).rglob("*.parquet")]
     assert len(files) == 3
     infers = knows(spark, SHREDS_VARIANTS)
     for file in files:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import StructField, StructType
     from bayou.spark.backend import Backend
 
-_PADS: Final = "spark.sql.readSideCharPadding"
-_AS_TEXT: Final = "spark.sql.legacy.charVarcharAsString"
+PADS: Final = "spark.sql.readSideCharPadding"
+AS_TEXT: Final = "spark.sql.legacy.charVarcharAsString"
 
 
 def declared_chars(columns: Iterable[tuple[StructField, str]]) -> dict[str, str]:
@@ -37,9 +37,12 @@ def declared_chars(columns: Iterable[tuple[StructField, str]]) -> dict[str, str]
 
 def padded(backend: Backend, frame: DataFrame, declared: Mapping[str, str], settings: Mapping[str, str]) -> DataFrame:
     """Return stored rows with padded char columns. `declared` has the types of these by their names."""
-    if not declared or not is_on(settings, _PADS, default=True) or is_on(settings, _AS_TEXT):
-        return frame
-    return _selected(backend, frame, declared)
+    return _selected(backend, frame, declared) if declared and pads_chars(settings) else frame
+
+
+def pads_chars(settings: Mapping[str, str]) -> bool:
+    """Whether reads pad the values of char columns, by the settings of a session."""
+    return is_on(settings, PADS, default=True) and not is_on(settings, AS_TEXT)
 
 
 def with_chars(backend: Backend, frame: DataFrame, declared: Mapping[str, str]) -> DataFrame:
@@ -47,7 +50,7 @@ def with_chars(backend: Backend, frame: DataFrame, declared: Mapping[str, str]) 
 
     The rows have the names, the order and the types of the table's fields. `declared` has the types of char columns by name.
     """
-    if not declared or is_on(backend.settings(frame.sparkSession), _AS_TEXT):
+    if not declared or is_on(backend.settings(frame.sparkSession), AS_TEXT):
         return frame
     return _selected(backend, frame, declared, keeps_types=True)
 

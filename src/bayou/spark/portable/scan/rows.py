@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import failed
+from bayou.protocol.types.char_varchar import char_width
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.scan.constants import Constants
@@ -229,7 +231,7 @@ class _Scan:
         rows = rows.where(condition)
 
         def partition(name: str, kind: SparkType) -> Column:
-            values = self.snapshot.partition_texts()[name].combine_chunks()
+            values = self._padded(name, self.snapshot.partition_texts()[name].combine_chunks())
             return constants.texts(values if source.listed is None else values.take(source.listed), kind)
 
         projection = [*self._columns(partition), *self._auxiliary(source, constants, metadata)]
@@ -308,6 +310,12 @@ class _Scan:
         while name in taken:
             name = f"_{name}"
         return name
+
+    def _padded(self, name: str, values: pa.Array) -> pa.Array:
+        """Return the values of a partition column, padded as Spark pads columns of files."""
+        field = next(each for each in self.snapshot.schema.fields if each.physical_name == name)
+        width = char_width(field) if self.settings.pads_chars else 0
+        return pc.utf8_rpad(values, width) if width else values
 
     def _columns(self, constant: Callable[[str, SparkType], Column]) -> list[Column]:
         """Return the table's columns.

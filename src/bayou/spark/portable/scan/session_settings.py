@@ -22,6 +22,7 @@ from bayou.protocol.types.schema import ArrayType, MapType, StructType
 from bayou.spark.portable.client import effective_settings
 from bayou.spark.portable.scan.runs import case_changes
 from bayou.spark.portable.scratch.scratch import SETTING
+from bayou.spark.types.char_columns import AS_TEXT, PADS, pads_chars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,20 +50,23 @@ class ScanSettings:
         ignores_lists: whether Spark ignores lists of files.
         is_case_sensitive: whether names of columns depend on case.
         case_changes: how often the client changed that.
+        pads_chars: whether reads pad the values of CHAR columns.
     """
 
     scratch: str
     ignores_lists: bool
     is_case_sensitive: bool
     case_changes: int
+    pads_chars: bool
 
     @classmethod
     def of(cls, spark: SparkSession) -> ScanSettings:
         """Return the settings, in one request."""
         changes = case_changes(spark)  # before the request, so that a later change is noticed
-        found = effective_settings(spark, [SETTING, _IGNORES_LISTS, _CASE])
+        found = effective_settings(spark, [SETTING, _IGNORES_LISTS, _CASE, PADS, AS_TEXT])
         ignores, case = ((found.get(name) or "").lower() == "true" for name in (_IGNORES_LISTS, _CASE))
-        return cls(found.get(SETTING) or "", ignores, case, changes)
+        pads = pads_chars({name: value for name, value in found.items() if value is not None})
+        return cls(found.get(SETTING) or "", ignores, case, changes, pads)
 
     def check_lists(self, snapshot: Snapshot) -> None:
         """Raise SessionError if Spark ignores lists of files."""
