@@ -98,9 +98,7 @@ def test_a_with_clause_before_a_statement(spark, make, rows, table_path):
     assert rows("id, v")[:5] == [(0, "v0"), (1, "v1"), (2, "v2"), (4, "x"), (5, "y")]
     own = "with less as (select id from few) select * from less"
     assert spark.sql(f"with few as (select 4L id) delete from {name} where id in ({own})").first()[0] == 1
-    spark.sql(
-        f"with few as (select 5L id) merge into {name} t using ({own}) s on t.id = s.id when matched then update set v = 'z'"
-    )
+    spark.sql(f"with few as (select 5L id) merge into {name} t using ({own}) s on t.id = s.id when matched then update set v = 'z'")
     assert rows("id, v")[:4] == [(0, "v0"), (1, "v1"), (2, "v2"), (5, "z")]
 
 

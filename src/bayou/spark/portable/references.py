@@ -18,6 +18,7 @@ from bayou.spark.portable.requests.metadata import use_in_text
 from bayou.spark.portable.text.literals import Dialect, dialect_of, string_of
 from bayou.spark.portable.text.queries import AFTER_TABLES, read_query
 from bayou.spark.portable.text.row_changes import Insert, row_change
+from bayou.spark.portable.text.tables.reader import options_of
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import UnreadableTextError
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from bayou.spark.text.words import Word
 
 _PATH: Final = "delta"
+_VERSIONS: Final = frozenset({"versionasof", "timestampasof"})
 _MENTIONED: Final = ("delta", "identifier", "table_changes", "table_history", "table_detail", "table_files", "describe", "desc")
 """Words without which a query names no Delta table."""
 _LONGEST_BEGINNING: Final = len(("CREATE", "OR", "REPLACE", "GLOBAL", "TEMPORARY", "VIEW"))
@@ -84,7 +86,7 @@ def references_in(sql: proto.SQL, rows: _Rows, context: Context) -> list[Referen
         if path is None:
             continue
         _refuse_kept(kept, f"delta.{quoted_name(path)}")
-        options = {"path": path, **_travel(table.travel, arguments)}
+        options = {**_options(table, path, arguments, dialect), "path": path}
         has_alias = _has_alias(found, table.end) or _is_bare(found, table)
         alias = None if has_alias else path
         names = () if has_alias or table.computed is not None else _qualifiers(found, path)
@@ -172,6 +174,21 @@ def _is_bare(found: Sequence[Word], table: TableReference) -> bool:
     """Whether the query is `TABLE name`, which takes no alias."""
     before = [word for word in found if word.end <= table.start]
     return bool(before) and before[-1].text.upper() == "TABLE"
+
+
+def _options(table: TableReference, path: str, arguments: Arguments, dialect: Dialect | None) -> dict[str, str]:
+    """Return the reader's options of a table: those of its WITH clause, and its version or time.
+
+    Raises:
+        InvalidOptionError: the options are invalid, or two clauses name a version.
+    """
+    travel = _travel(table.travel, arguments)
+    if table.options is None:
+        return travel
+    options = options_of(table, arguments.filled(table.options.start, table.options.end), dialect)
+    if travel and not _VERSIONS.isdisjoint(name.lower() for name in options):
+        raise failed("DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS", table=path, place="statement", other_place="option")
+    return {**options, **travel}
 
 
 def _travel(travel: TimeTravel | None, arguments: Arguments) -> dict[str, str]:
