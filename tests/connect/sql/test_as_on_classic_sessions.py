@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException
 from tests.support.cases import in_one_test
 
 import bayou
@@ -105,7 +105,7 @@ def test_a_column_of_the_query_with_the_name_default(spark, made):
 def dated(spark, tmp_path):
     """A table of a row in each of two partitions, as a name in SQL."""
     name = f"delta.`{tmp_path / 'dated'}`"
-    spark.sql(f"CREATE TABLE {name} (id INT, d STRING) PARTITIONED BY (d)")
+    spark.sql(f"CREATE TABLE {name} (id INT, d STRING) USING delta PARTITIONED BY (d)")
     spark.sql(f"INSERT INTO {name} VALUES (1, 'a'), (2, 'b')")
     return name
 
@@ -126,7 +126,7 @@ def test_options_of_tables(spark, dated):
     when = "WHEN MATCHED THEN DELETE"
     spark.sql(f"MERGE INTO {dated} t USING {dated} WITH (versionAsOf = 2) AS s ON t.id = s.id {when}")
     assert found(spark, f"SELECT id FROM {dated}") == [(4,), (5,)]
-    with pytest.raises(ParseException):
+    with pytest.raises(UnsupportedFeatureError, match="options after WITH"):
         spark.sql(f"DELETE FROM {dated} WITH (a = 1)")
 
 

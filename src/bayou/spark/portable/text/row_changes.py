@@ -179,12 +179,10 @@ class _StatementReader(QueryReader):
             return None if found is None else replace(found, with_schema_evolution=evolves)
         return None
 
-    def _target(self, *, may_have_options: bool = False) -> TableReference:
+    def _target(self) -> TableReference:
         found = self._named()
         if found.travel is not None:
             self.fail("an earlier version of a table that is changed")
-        if found.options is not None and not may_have_options:
-            self.fail("the options of a table that is not read")
         return found
 
     def _named(self) -> TableReference:
@@ -282,7 +280,7 @@ class _StatementReader(QueryReader):
     def _insert(self, clause: Part | None, *, is_overwrite: bool) -> Insert:
         if self.next_is("TABLE") and self.is_name(1):
             self.at += 1
-        table, alias = self._target(may_have_options=True), self._alias()
+        table, alias = self._target(), self._alias()
         partition = None
         if self.next_is("PARTITION", "("):
             self.at += 1

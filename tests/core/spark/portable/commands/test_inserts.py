@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.spark.portable.commands.inserts import _static_values
+from bayou.spark.portable.commands.row_changes import planned_change
 from bayou.spark.portable.text.row_changes import row_change
 from bayou.spark.portable.text.tables.reader import options_of
-from bayou.spark.portable.text.tree import UnreadableTextError
 
 PARTITIONS = {
     "a = 1": {"a": "1"},
@@ -43,14 +43,15 @@ def test_options_that_spark_refuses(text):
         options_of(table, text, None)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "DELETE FROM delta.`/t` WITH (a = 1)",
-        "UPDATE delta.`/t` WITH (a = 1) SET a = 1",
-        "MERGE INTO delta.`/t` WITH (a = 1) USING s ON true WHEN MATCHED THEN DELETE",
-    ],
-)
-def test_other_statements_take_no_options(text):
-    with pytest.raises(UnreadableTextError):
-        row_change(text)
+OTHERS = {
+    "DELETE": "DELETE FROM {t}",
+    "UPDATE": "UPDATE {t} SET a = 1",
+    "MERGE": "MERGE INTO {t} USING s ON true WHEN MATCHED THEN DELETE",
+}
+
+
+@pytest.mark.parametrize("operation", OTHERS)
+def test_other_statements_take_no_options(operation):
+    text = OTHERS[operation].format(t="delta.`/t` WITH (a = 1)")
+    with pytest.raises(UnsupportedFeatureError, match=f"{operation} of a table with options"):
+        planned_change(None, None, text, "/t", None)
