@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from pathlib import Path
 
@@ -11,7 +12,13 @@ from pyspark.errors import AnalysisException
 from tests.support.cases import in_one_test
 
 import bayou
-from bayou.errors import DataFileNotFoundError, SchemaMismatchError, UnreadableDataFileError, UnsupportedFeatureError
+from bayou.errors import (
+    DataFileNotFoundError,
+    InvalidOptionError,
+    SchemaMismatchError,
+    UnreadableDataFileError,
+    UnsupportedFeatureError,
+)
 
 DOUBLE_QUOTES = "spark.sql.ansi.doubleQuotedIdentifiers"
 
@@ -92,6 +99,52 @@ def test_a_column_of_the_query_with_the_name_default(spark, made):
     assert found(spark, f"SELECT * FROM {name}") == [(3, 4)]
     spark.sql(f"WITH s AS (SELECT 5 AS id, 6 AS default) INSERT OVERWRITE {name} WITH t AS (FROM s) SELECT id, default FROM t")
     assert found(spark, f"SELECT * FROM {name}") == [(5, 6)]
+
+
+@pytest.fixture
+def dated(spark, tmp_path):
+    """A table of a row in each of two partitions, as a name in SQL."""
+    name = f"delta.`{tmp_path / 'dated'}`"
+    spark.sql(f"CREATE TABLE {name} (id INT, d STRING) USING delta PARTITIONED BY (d)")
+    spark.sql(f"INSERT INTO {name} VALUES (1, 'a'), (2, 'b')")
+    return name
+
+
+def test_options_of_tables(spark, dated):
+    spark.sql(f"INSERT OVERWRITE {dated} WITH ('replaceWhere' = \"d = 'a'\") SELECT 3, 'a'")
+    assert found(spark, f"SELECT * FROM {dated}") == [(2, "b"), (3, "a")]
+    query = f"INSERT OVERWRITE {dated} WITH ('replaceWhere' = ?) SELECT ?, ?"
+    spark.sql(query, args=["d = 'b'", 4, "b"])
+    assert found(spark, f"SELECT * FROM {dated}") == [(3, "a"), (4, "b")]
+    for _ in range(2):
+        spark.sql(f"INSERT INTO {dated} WITH ('txnAppId' = 'job', 'txnVersion' = '7') VALUES (5, 'c')")
+    assert found(spark, f"SELECT id FROM {dated}") == [(3,), (4,), (5,)]
+    assert found(spark, f"SELECT id FROM {dated} WITH (versionAsOf = 1) AS x WHERE d = ?", args=["a"]) == [(1,)]
+    assert found(spark, f"SELECT id FROM {dated} WITH (versionAsOf = :v)", args={"v": 1}) == [(1,), (2,)]
+    with pytest.raises(InvalidOptionError, match="names another one"):
+        spark.sql(f"SELECT id FROM {dated} VERSION AS OF 1 WITH (versionAsOf = 2)").collect()
+    when = "WHEN MATCHED THEN DELETE"
+    spark.sql(f"MERGE INTO {dated} t USING {dated} WITH (versionAsOf = 2) AS s ON t.id = s.id {when}")
+    assert found(spark, f"SELECT id FROM {dated}") == [(4,), (5,)]
+    with pytest.raises(UnsupportedFeatureError, match="options after WITH"):
+        spark.sql(f"DELETE FROM {dated} WITH (a = 1)")
+
+
+def test_partitions_of_inserts(spark, dated):
+    spark.sql(f"INSERT OVERWRITE {dated} PARTITION (d = ? -- one day\n) SELECT ?", args=["a", 3])
+    assert found(spark, f"SELECT * FROM {dated}") == [(2, "b"), (3, "a")]
+    with pytest.raises(UnsupportedFeatureError, match="INSERT_PARTITION_SPEC_IF_NOT_EXISTS"):
+        spark.sql(f"INSERT OVERWRITE {dated} PARTITION (d = 'a') IF NOT EXISTS SELECT 4")
+
+
+def test_arguments_of_clauses(spark, dated):
+    spark.sql(f"COMMENT ON TABLE {dated} IS :c", args={"c": "Bob's"})
+    spark.sql(f"ALTER TABLE {dated} SET TBLPROPERTIES ('k' = :v)", args={"v": "Bob's"})
+    detail = spark.sql(f"DESCRIBE DETAIL {dated}").first()
+    assert (detail.description, detail.properties["k"]) == ("Bob's", "Bob's")
+    late = "timestamp'2026-01-02 00:00:00' - :i > timestamp'2026-01-01 00:00:00'"
+    spark.sql(f"DELETE FROM {dated} WHERE id = 1 AND {late}", args={"i": dt.timedelta(hours=23)})
+    assert found(spark, f"SELECT id FROM {dated}") == [(2,)]
 
 
 def test_a_column_that_an_insert_lists_twice(spark, made):

@@ -32,6 +32,14 @@ DELTA_OPERATION_NOT_ALLOWED/documented UnsupportedFeatureError
 DELTA_OPERATION_NOT_ALLOWED/connect-insert UnsupportedFeatureError
     FROM ... INSERT INTO a table by path is not possible on a Spark Connect session, and nothing was changed.
     Next: Write INSERT INTO table SELECT ... FROM ..., one statement for each table.
+UNSUPPORTED_FEATURE.INSERT_PARTITION_SPEC_IF_NOT_EXISTS UnsupportedFeatureError
+    INSERT INTO {table} with IF NOT EXISTS in the PARTITION spec is not supported.
+    Next: Leave out IF NOT EXISTS, or look for a row of the partition first.
+    Parameters: tableName={table}
+DELTA_ILLEGAL_OPTION/with InvalidOptionError
+    The options after WITH of {name} cannot be read.
+    Next: Write WITH ('key' = 'value', ...) with each key once, where a value is a string, a number, TRUE or FALSE.
+    Parameters: input={name} name={option}
 DELTA_OPERATION_NOT_ALLOWED/connect-text UnsupportedFeatureError
     {statement} keeps the text of its query for the Spark Connect server, which cannot read {relation}.
     Next: Make the DataFrame of the query with spark.sql, and call its createOrReplaceTempView.

@@ -19,6 +19,7 @@ from bayou.spark.portable.requests.metadata import METADATA, use_in_text
 from bayou.spark.portable.text.literals import Dialect, dialect_of, string_of
 from bayou.spark.portable.text.queries import AFTER_TABLES, TableReference, read_query
 from bayou.spark.portable.text.row_changes import Insert, row_change
+from bayou.spark.portable.text.tables.reader import options_of
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import UnreadableTextError
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from bayou.spark.text.words import Word
 
 _PATH: Final = "delta"
+_VERSIONS: Final = frozenset({"versionasof", "timestampasof"})
 _MENTIONED: Final = ("delta", "identifier", "table_changes", "table_history", "table_detail", "table_files", "describe", "desc")
 """Words without which a query names no Delta table."""
 _BEGINNINGS: Final = frozenset({"SELECT", "WITH", "(", "FROM", "TABLE"})
@@ -105,7 +107,7 @@ def references_in(
                 references += _view(table, looked_up.rows(table.parts[0], above_view), found)
             continue
         _refuse_kept(kept, f"delta.{quoted_name(path)}")
-        options = {"path": path, **_travel(table.travel, arguments)}
+        options = {**_options(table, path, arguments, dialect), "path": path}
         has_alias = _has_alias(found, table)
         alias = None if has_alias else path
         names = () if has_alias or table.computed is not None else _qualifiers(found, path)
@@ -191,6 +193,21 @@ def _has_alias(found: Sequence[Word], named: TableReference | FunctionCall) -> b
         following is not None
         and (following.text.startswith("`") or (following.is_name and following.text.upper() not in AFTER_TABLES))
     )
+
+
+def _options(table: TableReference, path: str, arguments: Arguments, dialect: Dialect | None) -> dict[str, str]:
+    """Return the reader's options of a table: those of its WITH clause, and its version or time.
+
+    Raises:
+        InvalidOptionError: the options are invalid, or two clauses name a version.
+    """
+    travel = _travel(table.travel, arguments)
+    if table.options is None:
+        return travel
+    options = options_of(table, arguments.filled(table.options.start, table.options.end), dialect)
+    if travel and not _VERSIONS.isdisjoint(name.lower() for name in options):
+        raise failed("DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS", table=path, place="statement", other_place="option")
+    return {**options, **travel}
 
 
 def _travel(travel: TimeTravel | None, arguments: Arguments) -> dict[str, str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import datetime as dt
 from math import isfinite
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
+
+from pyspark.sql.connect import proto
 
 from bayou.protocol.types.sql_text import string_sql
 from bayou.spark.portable.text.tokens import words
@@ -15,11 +17,11 @@ from bayou.spark.sql.statements.reader import error_at
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql.connect import proto
-
     from bayou.spark.sql.statements.parameters import Parameter
 
 _EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (the literals state their zone)
+_NANOS: Final = 1000
+"""Nanoseconds in a microsecond."""
 
 
 def filled(sql: proto.SQL, *, is_typed: bool = False) -> str:
@@ -27,7 +29,8 @@ def filled(sql: proto.SQL, *, is_typed: bool = False) -> str:
 
     Args:
         sql: the statement with its arguments.
-        is_typed: whether floating-point numbers keep their types. Otherwise they are decimals, which all clauses can have.
+        is_typed: whether the literals are expressions that mean the same in all sessions. Otherwise they are plain literals of
+            strings and decimals, which all clauses can have.
 
     Raises:
         SqlSyntaxError: as `literals_of`.
@@ -49,32 +52,38 @@ def literals_of(
         is_typed: see `filled`.
 
     Raises:
-        SqlSyntaxError: a parameter has no value, or a value that is not a literal, a list or a dictionary.
+        SqlSyntaxError: a parameter has no value, or a value that has no literal in SQL and is not a list or a dictionary.
     """
     number, found = 0, []
     for each in parameters:
         if each.name is not None:
-            literal = _named(sql, each.name, is_typed=is_typed)
+            given = _named(sql, each.name)
         else:
-            literal = _positional(sql, number if numbers is None else numbers[number], is_typed=is_typed)
+            given = _positional(sql, number if numbers is None else numbers[number])
         number += each.name is None
-        if literal is None:
+        if given is None:
             problem = f"Found the unbound parameter: {each.name or each.text}. Give it a value in the arguments of spark.sql"
             raise error_at(sql.query, each.start, problem, error_class="UNBOUND_SQL_PARAMETER")
+        literal = _value(given, is_typed=is_typed)
+        if literal is None:
+            kind = given.literal.WhichOneof("literal_type") if given.HasField("literal") else "expression"
+            problem = f"The parameter {each.name or each.text} has a value of the kind {kind}, which has no literal here"
+            more = " Write the value into the statement, or give its text and a CAST."
+            raise error_at(sql.query, each.start, problem, more, error_class="INVALID_SQL_ARG")
         found.append(literal)
     return found
 
 
-def _named(sql: proto.SQL, name: str, *, is_typed: bool) -> str | None:
+def _named(sql: proto.SQL, name: str) -> proto.Expression | None:
     if name in sql.named_arguments:
-        return _value(sql.named_arguments[name], is_typed=is_typed)
-    return _literal(sql.args[name], is_typed=is_typed) if name in sql.args else None
+        return cast("proto.Expression", sql.named_arguments[name])
+    return proto.Expression(literal=sql.args[name]) if name in sql.args else None
 
 
-def _positional(sql: proto.SQL, number: int, *, is_typed: bool) -> str | None:
+def _positional(sql: proto.SQL, number: int) -> proto.Expression | None:
     if number < len(sql.pos_arguments):
-        return _value(sql.pos_arguments[number], is_typed=is_typed)
-    return _literal(sql.pos_args[number], is_typed=is_typed) if number < len(sql.pos_args) else None
+        return cast("proto.Expression", sql.pos_arguments[number])
+    return proto.Expression(literal=sql.pos_args[number]) if number < len(sql.pos_args) else None
 
 
 def _value(given: proto.Expression, *, is_typed: bool) -> str | None:
@@ -98,9 +107,14 @@ def _literal(value: proto.Expression.Literal, *, is_typed: bool) -> str | None:
         return f"X'{value.binary.hex()}'"
     if kind == "decimal":
         return str(value.decimal.value)
-    if kind == "null":
-        return "NULL"
-    return string_sql(value.string) if kind == "string" else _time_literal(kind, value)
+    if kind == "string":
+        return string_sql(value.string) if is_typed else _plain_string(value.string)
+    return "NULL" if kind == "null" else _time_literal(kind, value)
+
+
+def _plain_string(value: str) -> str:
+    """Return a string as a literal for clauses that take no expression. No variable of a setting is in it."""
+    return "'" + value.replace("\\", r"\\").replace("'", r"\'").replace("$", r"\u0024") + "'"
 
 
 def _floating_point(kind: str, number: float, *, is_typed: bool) -> str:
@@ -118,6 +132,13 @@ def _time_literal(kind: str | None, value: proto.Expression.Literal) -> str | No
             return f"TIMESTAMP'{_EPOCH + dt.timedelta(microseconds=value.timestamp)}Z'"
         if kind == "timestamp_ntz":
             return f"TIMESTAMP_NTZ'{_EPOCH + dt.timedelta(microseconds=value.timestamp_ntz)}'"
+        if kind == "day_time_interval":
+            size = dt.timedelta(microseconds=abs(value.day_time_interval))
+            sign = "-" if value.day_time_interval < 0 else ""
+            time = f"{_EPOCH + dt.timedelta(0, size.seconds, size.microseconds):%H:%M:%S.%f}"
+            return f"INTERVAL '{sign}{size.days} {time}' DAY TO SECOND"
+        if kind == "time":
+            return f"TIME'{_EPOCH + dt.timedelta(microseconds=value.time.nano // _NANOS):%H:%M:%S.%f}'"
     except OverflowError:
         pass
     return None

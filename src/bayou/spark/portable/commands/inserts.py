@@ -18,7 +18,9 @@ from bayou.spark.portable.commands.default_values import may_be_columns, with_de
 from bayou.spark.portable.commands.replacing_inserts import replace_matches
 from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.text.expressions import read_expression
+from bayou.spark.portable.text.literals import dialect_of
 from bayou.spark.portable.text.subqueries import query_behind
+from bayou.spark.portable.text.tables.reader import options_of
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import Name, Operation, UnreadableTextError
 from bayou.spark.types.types import sql_type
@@ -44,7 +46,14 @@ def insert_of(
         statement: the statement.
         path: the table's path.
         query: returns the rows of a query in the statement, given its text.
+
+    Raises:
+        UnsupportedFeatureError: it says IF NOT EXISTS after its PARTITION clause.
     """
+    if statement.if_not_exists:
+        table = f"delta.{quoted_name(path)}"
+        raise failed("UNSUPPORTED_FEATURE.INSERT_PARTITION_SPEC_IF_NOT_EXISTS", table=table, features=("IF NOT EXISTS",))
+    options = _options(application, spark, statement)
     latest = functools.cache(application.logs.get(qualify(path).uri, {}).update)  # several steps need the table's columns
     static = _static_values(statement)
     with_clause = None if statement.with_clause is None else statement.with_clause.text
@@ -52,7 +61,6 @@ def insert_of(
     if rows is None:
         rows = query(query_behind(with_clause, _without_defaults(application, spark, statement, static, latest)))
     name, columns = f"delta.{quoted_name(path)}", "position"
-    options = {"mergeSchema": "true"} if statement.with_schema_evolution else {}
     if statement.replace_on is not None or statement.replace_using:
         replace_matches(application, rows, statement, InsertStatement(name, "overwrite", "", columns, options), path)
         return CommandAnswer()
@@ -72,6 +80,16 @@ def insert_of(
         how = "dynamic" if overwrites_dynamically(application, spark) else "replace" if condition else "overwrite"
     insert(application, rows, InsertStatement(name, how, condition, columns, options), path)
     return CommandAnswer()
+
+
+def _options(application: Application, spark: SparkSession, statement: Insert) -> dict[str, str]:
+    """Return the writer's options in the clauses of an INSERT."""
+    of_table = statement.table.options
+    evolution = {"mergeSchema": "true"} if statement.with_schema_evolution else {}
+    if of_table is None:
+        return evolution
+    dialect = dialect_of(of_table.text, lambda: application.backend.settings(spark))
+    return {**options_of(statement.table, of_table.text, dialect), **evolution}
 
 
 def _as_written(statement: Insert, with_clause: str | None, query: Callable[[str], DataFrame]) -> DataFrame | None:
@@ -159,10 +177,17 @@ def _static_values(statement: Insert) -> dict[str, str]:
         except UnreadableTextError:
             tree = None
         if isinstance(tree, Operation) and tree.operator in ("=", "==") and isinstance(tree.operands[0], Name):
-            static[tree.operands[0].parts[-1]] = part.split("=", 1)[1].lstrip("=").strip()
+            static[tree.operands[0].parts[-1]] = _after_equals(part)
         elif not isinstance(tree, Name):
             raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=f"PARTITION ({part})", features=("Spark Connect",))
     return static
+
+
+def _after_equals(text: str) -> str:
+    """Return the value in `column = value`, without comments at its ends."""
+    found = words(text)
+    place = next(number for number, word in enumerate(found) if word.text in ("=", "=="))
+    return text[found[place + 1].start : found[-1].end]
 
 
 def _columns_of_query(statement: Insert, static: Mapping[str, str], snapshot: Snapshot) -> tuple[str, ...]:

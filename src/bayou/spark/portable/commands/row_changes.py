@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from bayou.errors import failed
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.statements.entry import planned_delete, planned_update
@@ -47,10 +48,18 @@ def changed_rows(
 def planned_change(
     application: Application, spark: SparkSession, text: str, path: str, query: Callable[[str], DataFrame]
 ) -> PlannedChange:
-    """Plan a DELETE, an UPDATE or a MERGE of a table: see `changed_rows`."""
+    """Plan a DELETE, an UPDATE or a MERGE of a table: see `changed_rows`.
+
+    Raises:
+        UnsupportedFeatureError: the table has options.
+    """
     change = row_change(text, dialect_of(text, lambda: application.backend.settings(spark)))
     assert isinstance(change, (Merge, Delete, Update))  # noqa: S101  (the caller has read the same statement)
-    target = target_at(application, spark, path, type(change).__name__.upper())
+    operation = type(change).__name__.upper()
+    if change.table.options is not None:
+        what = f"{operation} of a table with options after WITH"
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",))
+    target = target_at(application, spark, path, operation)
     names = PathNames(path, target.settings)
 
     def sql_of(part: Part) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from bayou.errors import SqlSyntaxError, failed
@@ -11,7 +12,7 @@ from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.backend import is_of_connect
 from bayou.spark.portable.commands.arguments import filled
 from bayou.spark.portable.commands.explained import explained
-from bayou.spark.portable.commands.identifiers import with_names
+from bayou.spark.portable.commands.identifiers import Arguments, with_names
 from bayou.spark.portable.commands.inserts import insert_of
 from bayou.spark.portable.commands.refused import refuse_inserts_after_from, refuse_on_server, refuse_unread
 from bayou.spark.portable.commands.row_changes import changed_rows
@@ -98,12 +99,32 @@ def _of_rows(
     if isinstance(change, Insert):
         if not is_table(path):
             raise failed("TABLE_OR_VIEW_NOT_FOUND", table=column_sql(change.table.parts))
-        if _has_parameters(change.replace_where) or _has_parameters(change.replace_on):
-            return run_sql(application, spark, _with_literals(command))
+        if any(map(_has_parameters, (change.replace_where, change.replace_on, change.partition, change.table.options))):
+            return _filled_insert(application, spark, command, change, path)
         return insert_of(application, spark, change, path, query if change.by_name else lambda text: _with_names(query(text)))
     # The source of a MERGE is read by `query`, which has the DataFrames.
     with contextlib.nullcontext() if isinstance(change, Merge) else _given_frames(spark, command):
         return changed_rows(application, spark, filled(_sql_of(command), is_typed=True), path, query)
+
+
+def _filled_insert(
+    application: Application, spark: SparkSession, command: proto.Relation, change: Insert, path: str
+) -> CommandAnswer:
+    """Run an INSERT with parameters in other places than its query, which is all that the server gets with its arguments."""
+    plain = _with_literals(command)
+    text = _sql_of(plain).query
+    insert = row_change(text, dialect_of(text, lambda: application.backend.settings(spark)))
+    assert isinstance(insert, Insert)  # noqa: S101  (the caller has read the same statement)
+    options = change.table.options
+    if options is not None:  # their values are plain literals
+        given = Arguments(_sql_of(command), spark).filled(options.start, options.end)
+        insert = replace(insert, table=replace(insert.table, options=replace(options, text=given)))
+
+    def query(text: str) -> DataFrame:
+        rows = _rows_of(spark, _with_text(plain, text))
+        return rows if change.by_name else _with_names(rows)
+
+    return insert_of(application, spark, insert, path, query)
 
 
 @contextlib.contextmanager

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from bayou.errors import failed
 from bayou.spark.portable.text.literals import string_of
 from bayou.spark.portable.text.queries import Part, QueryReader
+from bayou.spark.portable.text.tree import UnreadableTextError
 
 if TYPE_CHECKING:
+    from bayou.spark.portable.text.literals import Dialect
     from bayou.spark.portable.text.queries import TableReference
 
 _RESERVED: Final = frozenset({"provider", "location", "owner", "external", "is_managed_location", "collation", "table_type"})
@@ -54,13 +57,13 @@ class TableReader(QueryReader):
         """Read `COMMENT 'text'` if it comes next."""
         return self.string() if self.take(_COMMENT) else None
 
-    def properties(self) -> dict[str, str]:
+    def properties(self, refused: frozenset[str] = _RESERVED) -> dict[str, str]:
         """Read `(key = value, ...)`. A key or a value that Spark refuses is not read."""
         self.expect("(")
         found: dict[str, str] = {}
         while not found or self.take(","):
             key = self.property_key()
-            if key in found or key.lower() in _RESERVED:
+            if key in found or key.lower() in refused:
                 self.fail(f"the property {key}")
             if not self.take("="):
                 self.take("==")
@@ -136,3 +139,23 @@ class TableReader(QueryReader):
             depth += {"<": 1, ">": -1}.get(said, 0)
             if depth == 0:
                 return
+
+
+def options_of(table: TableReference, text: str, dialect: Dialect | None) -> dict[str, str]:
+    """Return the options of a table with WITH (key = value, ...); none for a table without it.
+
+    Args:
+        text: what is in the parentheses, without parameters.
+
+    Raises:
+        InvalidOptionError: Spark refuses a key or a value.
+    """
+    if table.options is None:
+        return {}
+    reader = TableReader(f"({text}\n)", dialect)  # a comment may end the text
+    try:
+        options = reader.properties(frozenset())
+        reader.end()
+    except UnreadableTextError:  # the text may have secrets
+        raise failed("DELTA_ILLEGAL_OPTION/with", name=table.path or ".".join(table.parts), option="WITH") from None
+    return options
