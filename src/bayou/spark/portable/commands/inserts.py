@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import failed
 from bayou.protocol.columns.generated_columns import generation_expression
 from bayou.protocol.columns.identity_columns import is_identity
+from bayou.protocol.types.char_varchar import char_width
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.statements.defaults import default_of
 from bayou.spark.portable.commands.default_values import may_be_columns, with_defaults
@@ -23,6 +24,8 @@ from bayou.spark.portable.text.subqueries import query_behind
 from bayou.spark.portable.text.tables.reader import options_of
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import Name, Operation, UnreadableTextError
+from bayou.spark.session.settings import is_on
+from bayou.spark.types.char_columns import AS_TEXT
 from bayou.spark.types.types import sql_type
 from bayou.spark.write.inserts import InsertStatement, insert
 from bayou.storage import qualify
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.portable.text.row_changes import Insert
     from bayou.spark.session.application import Application
 
@@ -71,7 +75,7 @@ def insert_of(
         columns = "name"
     condition = "" if statement.replace_where is None else statement.replace_where.text
     if statement.partition is not None:
-        rows, of_partition = _in_partition(rows, statement, static, latest(), name)
+        rows, of_partition = _in_partition(rows, statement, static, latest(), name, application.backend.settings(spark))
         columns, condition = "name", condition or of_partition
     how = "append"
     if statement.replace_where is not None:
@@ -197,26 +201,33 @@ def _columns_of_query(statement: Insert, static: Mapping[str, str], snapshot: Sn
 
 
 def _in_partition(
-    rows: DataFrame, statement: Insert, static: Mapping[str, str], snapshot: Snapshot, table: str
+    rows: DataFrame, statement: Insert, static: Mapping[str, str], snapshot: Snapshot, table: str, settings: Mapping[str, str]
 ) -> tuple[DataFrame, str]:
     """Return rows with the values of a PARTITION clause, under the names of the table's columns, and the condition of its values.
 
     The condition is empty if the clause has no values.
     """
-    types = {each.name.lower(): each.type for each in snapshot.schema.fields if each.name in snapshot.partition_columns}
+    fields = {each.name.lower(): each for each in snapshot.schema.fields if each.name in snapshot.partition_columns}
     names = {name.lower() for name in static}
-    if not names <= types.keys():
+    if not names <= fields.keys():
         raise failed(
             "DELTA_NON_PARTITION_COLUMN_SPECIFIED",
             at=snapshot,
-            columns=[name for name in static if name.lower() not in types],
+            columns=[name for name in static if name.lower() not in fields],
             path="" if statement.partition is None else f"PARTITION {statement.partition.text}",
             partition_columns=list(snapshot.partition_columns),
         )
     named = rows if statement.by_name else _named(rows, _columns_of_query(statement, static, snapshot), table)
-    values = {name: f"CAST({value} AS {sql_type(types[name.lower()])})" for name, value in static.items()}
-    condition = " AND ".join(f"{quoted_name(name)} <=> {value}" for name, value in values.items())
+    values = {name: f"CAST({value} AS {sql_type(fields[name.lower()].type)})" for name, value in static.items()}
+    written = {name: _written(value, fields[name.lower()], settings) for name, value in values.items()}
+    condition = " AND ".join(f"{quoted_name(name)} <=> {value}" for name, value in written.items())
     return named.select("*", *(F.expr(value).alias(name) for name, value in static.items())), condition
+
+
+def _written(value: str, field: StructField, settings: Mapping[str, str]) -> str:
+    """Return the SQL of a partition value as the write stores it: chars are padded."""
+    width = 0 if is_on(settings, AS_TEXT) else char_width(field)
+    return f"if(length({value}) < {width}, rpad({value}, {width}, ' '), {value})" if width else value
 
 
 def _parts(text: str) -> list[str]:
