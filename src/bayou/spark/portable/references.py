@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from bayou.errors import failed
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.commands.identifiers import Arguments
+from bayou.spark.portable.commands.refused import refuse_unread_query
 from bayou.spark.portable.functions.changes import changes_of
 from bayou.spark.portable.functions.log_rows import described_in, log_rows, with_queries
 from bayou.spark.portable.names import path_in
@@ -52,7 +53,7 @@ def references_in(sql: proto.SQL, rows: _Rows, context: Context) -> list[Referen
         context: the session that computes names and times.
 
     Raises:
-        UnsupportedFeatureError: Spark would keep the text, as for a view.
+        UnsupportedFeatureError: Spark would keep the text, as for a view, or bayou cannot read it.
     """
     text: str = sql.query
     if not any(word in text.lower() for word in _MENTIONED):
@@ -61,7 +62,8 @@ def references_in(sql: proto.SQL, rows: _Rows, context: Context) -> list[Referen
     try:
         described = described_in(text)
         tables, calls, places = _named_in(with_queries(text, described), dialect)
-    except UnreadableTextError:
+    except UnreadableTextError as problem:
+        refuse_unread_query(text, problem, context.spark)
         return []
     found = words(text)
     arguments = Arguments(sql, context.spark)
