@@ -65,6 +65,26 @@ def test_a_folder_whose_mark_is_locked_is_kept(tmp_path: Path, mine: str) -> Non
     other = f"{PREFIX}other"
     store = open_store(qualify(str(tmp_path)))
     own(store, f"{other}/")
+    assert [path.name for path in (tmp_path / other).iterdir()] == [OWNER]
+    assert swept(tmp_path, mine) == {"mine", "other"}
+    before = (tmp_path / other / OWNER).stat().st_mtime - 2 * DAY  # as after the sleep of a machine, which renews no marks
+    os.utime(tmp_path / other / OWNER, (before, before))
     assert swept(tmp_path, mine) == {"mine", "other"}
     disown(store, f"{other}/")
     assert not (tmp_path / other / OWNER).exists()
+
+
+def test_a_mark_is_locked_before_others_see_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    seen: list[bool] = []
+    lock = fcntl.flock
+
+    def flock(file: object, how: int) -> None:
+        seen.append((tmp_path / "x" / OWNER).exists())
+        lock(file, how)
+
+    monkeypatch.setattr(owners.fcntl, "flock", flock)
+    store = open_store(qualify(str(tmp_path)))
+    own(store, "x/")
+    disown(store, "x/")
+    assert seen == [False]

@@ -139,6 +139,10 @@ def test_the_catalog_knows_tables_by_path(spark, name, table_path):
     assert (table.name, table.namespace, table.description, table.tableType) == (table_path, ["delta"], "my table", "EXTERNAL")
     catalog.cacheTable(name)
     assert catalog.isCached(name)
+    spark.sql("clear cache")
+    assert not catalog.isCached(name)
+    spark.sql(f"cache table {name}")
+    assert catalog.isCached(name)
     assert spark.read.table(name).count() == 2
     catalog.uncacheTable(name)
     assert not catalog.isCached(name)

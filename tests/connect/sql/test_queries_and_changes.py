@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, ParseException
 
 import bayou
 
@@ -26,6 +26,25 @@ def test_queries_name_tables_by_their_paths(spark, path):
         spark.sql(f"with t as (select * from delta.`{path}`) select a.id from t a join delta.`{path}` b using (id)")
     ) == list(range(5))
     assert spark.sql(f"select count(*) as n from delta.`{path}` where id < :most", {"most": 3}).collect()[0].n == 3
+
+
+def test_names_may_be_keywords(spark, path):
+    assert spark.sql(f"select from, s from (select id as from, s from delta.`{path}`) where s = '3'").collect() == [(3, "3")]
+    windows = f"select window.start, count(*) from delta.`{path}` group by window(timestamp_seconds(id), '1 day')"
+    assert [row[1] for row in spark.sql(windows).collect()] == [5]
+    for text in (f"select id as select from delta.`{path}`", f"update delta.`{path}` set s = 1 where $from = 1"):
+        with pytest.raises((bayou.errors.UnsupportedFeatureError, ParseException), match=r"keyword|PARSE"):
+            spark.sql(text).collect()
+
+
+def test_a_database_may_be_named_delta(spark):
+    spark.sql("create database delta")
+    try:
+        spark.range(3).write.format("parquet").saveAsTable("delta.events")
+        spark.sql("insert into delta.events values (3)")
+        assert ids(spark.sql("select * from delta.events")) == ids(spark.table("delta.events")) == list(range(4))
+    finally:
+        spark.sql("drop database delta cascade")
 
 
 def test_a_query_follows_the_table_and_travels_in_time(spark, path):

@@ -43,6 +43,9 @@ DELTA_ILLEGAL_OPTION/with InvalidOptionError
 DELTA_OPERATION_NOT_ALLOWED/connect-text UnsupportedFeatureError
     {statement} keeps the text of its query for the Spark Connect server, which cannot read {relation}.
     Next: Make the DataFrame of the query with spark.sql, and call its createOrReplaceTempView.
+DELTA_OPERATION_NOT_ALLOWED/connect-unread UnsupportedFeatureError
+    bayou cannot read this statement, so that Spark would not find the table at {path}: {reason} (at character {place}).
+    Next: Write that part in another way, such as a name that is also a keyword in backticks.
 DELTA_OPERATION_NOT_ALLOWED/connect-script UnsupportedFeatureError
     {statement} is run by the Spark Connect server, which cannot read or write delta.`{path}`.
     Next: Send each statement with a call of spark.sql, or run the script on a classic session.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from bayou.errors import failed
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.commands.identifiers import Arguments
+from bayou.spark.portable.commands.refused import refuse_unread_query
 from bayou.spark.portable.functions.changes import changes_of
 from bayou.spark.portable.functions.log_rows import described_in, log_rows, with_queries
 from bayou.spark.portable.names import path_in
@@ -64,7 +65,7 @@ def references_in(
         views: the temporary views that may be replaced; None for none.
 
     Raises:
-        UnsupportedFeatureError: Spark would keep the text, as for a view.
+        UnsupportedFeatureError: Spark would keep the text, as for a view, or bayou cannot read it.
     """
     text: str = sql.query
     has_views = views is not None and views.are_named_in(text)
@@ -74,7 +75,8 @@ def references_in(
     try:
         described = described_in(text)
         readers, is_query = _read(with_queries(text, described), dialect)
-    except UnreadableTextError:
+    except UnreadableTextError as problem:
+        refuse_unread_query(text, problem, context.spark)
         return []
     tables = sorted((table for each in readers for table in each.tables), key=lambda table: table.start)
     calls = [call for each in readers for call in each.calls]

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import ParseException, PySparkException
 
-from bayou.errors import failed
-from bayou.spark.portable.text.literals import Dialect, string_of
+from bayou.errors import failed, redact_text
+from bayou.spark.backend import is_of_connect
+from bayou.spark.portable.own_delta import has_own_delta
+from bayou.spark.portable.text.literals import Dialect, name_of, string_of
+from bayou.spark.portable.text.queries import path_of
 from bayou.spark.portable.text.tokens import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
+    from bayou.spark.portable.text.tree import UnreadableTextError
     from bayou.spark.text.words import Word
 
 _BEGINNINGS: Final = (
@@ -71,27 +75,60 @@ def refuse_unread(text: str, explained: Callable[[str], DataFrame]) -> None:
     found = words(text)
     said = tuple(word.text.upper() for word in found)
     beginning = next((each for each in _BEGINNINGS if said[: len(each)] == each), None)
-    if beginning is None or _PATH.search(text) is None:
+    if beginning is None or _path_among(found) is None or not _is_valid(text, explained):
         return
-    try:
-        explained(f"EXPLAIN {text}").collect()
-    except ParseException:
-        return
-    except PySparkException:
-        pass  # it is valid, and the server does not know the table
     what = f"This form of {' '.join(beginning)} for a table by path"
     raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",))
 
 
+def refuse_unread_query(text: str, problem: UnreadableTextError, spark: SparkSession) -> None:
+    """Raise UnsupportedFeatureError for a valid query, or change of rows, that names a table by path and that bayou could not read.
+
+    Nothing is raised for an invalid one, and if Spark itself knows Delta tables.
+
+    Args:
+        text: the statement.
+        problem: why bayou could not read it.
+        spark: the session that runs it.
+    """
+    found = words(text)
+    path = _path_among(found)
+    if path is None or found[0].text.upper() == "EXPLAIN" or (is_of_connect(spark) and has_own_delta(spark)):
+        return
+    if _is_valid(text, spark.sql):
+        raise failed(
+            "DELTA_OPERATION_NOT_ALLOWED/connect-unread",
+            path=path,
+            reason=redact_text(str(problem)),
+            place=problem.place,
+            features=("Spark Connect",),
+        )
+
+
+def _is_valid(text: str, explained: Callable[[str], DataFrame]) -> bool:
+    """Whether Spark can parse a statement."""
+    try:
+        explained(f"EXPLAIN {text}").collect()
+    except ParseException:
+        return False
+    except PySparkException:
+        pass  # it is valid, and Spark does not know the table
+    return True
+
+
 def _path_in(found: list[Word]) -> str | None:
-    """Return the first path of a Delta table among words, or in the strings among them."""
-    for number, word in enumerate(found):
-        if word.is_string:
-            inside = _PATH.search(string_of(word, Dialect()))
-            if inside is not None:
-                return inside[0].partition("`")[2] + "..."
-        elif word.text.lower() == "delta" and number + 2 < len(found) and found[number + 1].text == ".":
-            name = found[number + 2].text.strip("`")
-            if "/" in name:
-                return name
+    """Return a path of a Delta table among words, or in the strings among them."""
+    for word in found:
+        inside = _PATH.search(string_of(word, Dialect())) if word.is_string else None
+        if inside is not None:
+            return inside[0].partition("`")[2] + "..."
+    return _path_among(found)
+
+
+def _path_among(found: list[Word]) -> str | None:
+    """Return the first path of a Delta table among words."""
+    for database, dot, name in zip(found, found[1:], found[2:], strict=False):
+        path = path_of((name_of(database), name_of(name))) if dot.text == "." else None
+        if path is not None:
+            return path
     return None

@@ -76,7 +76,7 @@ class Carrier:
         """Delete the files once nothing refers to this object."""
         self._lock = threading.Lock()
         self._names = [f"{self.name}/{LIST}", f"{self.name}/{DECOY}"]
-        weakref.finalize(self, _discarded.put, (self.scratch, self._names)).atexit = False
+        weakref.finalize(self, _discarded.put, (os.getpid(), self.scratch, self._names)).atexit = False
         _all[id(self._names)] = (os.getpid(), self.scratch, self._names)
         _by_folder[self.folder] = self
 
@@ -142,7 +142,7 @@ _known: Final[weakref.WeakValueDictionary[_Key, Carrier]] = weakref.WeakValueDic
 _by_folder: Final[weakref.WeakValueDictionary[str, Carrier]] = weakref.WeakValueDictionary()
 _of_snapshots: Final[weakref.WeakKeyDictionary[Snapshot, set[Carrier]]] = weakref.WeakKeyDictionary()
 _recent: Final[OrderedDict[_Key, Carrier]] = OrderedDict()
-_discarded: Final[SimpleQueue[tuple[Scratch, list[str]]]] = SimpleQueue()
+_discarded: Final[SimpleQueue[tuple[int, Scratch, list[str]]]] = SimpleQueue()
 _all: Final[dict[int, tuple[int, Scratch, list[str]]]] = {}
 
 
@@ -195,18 +195,22 @@ def _written(scratch: Scratch, files: ListedFiles, positions: pa.Array | None) -
 def _delete_discarded() -> None:
     while True:
         try:
-            scratch, names = _discarded.get_nowait()
+            discarded = _discarded.get_nowait()
         except Empty:
             return
-        _all.pop(id(names), None)
-        scratch.delete(*names)
+        _all.pop(id(discarded[-1]), None)
+        _delete(*discarded)
 
 
 def _delete_all() -> None:
     while _all:
-        process, scratch, names = _all.popitem()[1]
-        if process == os.getpid():  # a fork leaves the lists to the process that wrote them
-            scratch.delete(*names)
+        _delete(*_all.popitem()[1])
+
+
+def _delete(process: int, scratch: Scratch, names: list[str]) -> None:
+    """Delete the files of a list. A fork leaves them to the process that wrote them."""
+    if process == os.getpid():
+        scratch.delete(*names)
 
 
 atexit.register(finish, _delete_all)

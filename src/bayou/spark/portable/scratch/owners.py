@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import secrets
 import shutil
 import threading
 from functools import cache
@@ -58,13 +59,14 @@ def own(store: LogStore, folder: str) -> None:
         StorageError: the mark could not be written.
     """
     name = f"{folder}{OWNER}"
-    store.put(name, _machine().encode())
     path = store.local_path(name)
+    file = None
+    if path is None or not _HAS_LOCKS:
+        store.put(name, _machine().encode())
+    else:
+        file = _put_locked(store, name, path)
     with _lock:
-        if path is not None and _HAS_LOCKS:
-            file = Path(path).open("r+b")  # noqa: SIM115  (it stays open, and with it the lock)
-            with contextlib.suppress(OSError):  # a file system without locks
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if path is not None and file is not None:
             before, _held[path] = _held.get(path), file
             if before is not None:
                 before.close()
@@ -73,6 +75,18 @@ def own(store: LogStore, folder: str) -> None:
         _renewed.append((os.getpid(), store, name))
     if is_first:
         threading.Thread(target=_serve, name="bayou-scratch", daemon=True).start()
+
+
+def _put_locked(store: LogStore, name: str, path: str) -> IO[bytes]:
+    """Write a mark that is locked from the beginning, so that no other client gets its lock first. Return it open."""
+    temporary = f"{name}-{secrets.token_hex(4)}"
+    store.put(temporary, _machine().encode())
+    place = Path(path).with_name(temporary.rpartition("/")[2])
+    file = place.open("r+b")  # it stays open, and with it the lock
+    with contextlib.suppress(OSError):  # a file system without locks
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    place.replace(path)
+    return file
 
 
 def disown(store: LogStore, folder: str) -> None:
@@ -131,18 +145,29 @@ def _milliseconds(path: Path) -> int:
 
 
 def _is_orphan(store: LogStore, name: str, files: dict[str, int], now: int) -> bool:
+    is_held = _is_held(store, name) if OWNER in files else None
+    if is_held is not None:
+        return not is_held
     # A folder without a mark is a client's that is about to write it, or to delete the folder.
-    if now - files.get(OWNER, max(files.values())) > _DAY_MS:
-        return True
+    return now - files.get(OWNER, max(files.values())) > _DAY_MS
+
+
+def _is_held(store: LogStore, name: str) -> bool | None:
+    """Whether a client of this machine holds the lock of a mark; None if no lock says it, and only the age counts.
+
+    The age of a mark that is locked says nothing: a machine that sleeps renews no marks.
+    """
     path = store.local_path(name)
-    if path is None or not _HAS_LOCKS or OWNER not in files or store.read(name) != _machine().encode():
-        return False
+    if path is None or not _HAS_LOCKS or store.read(name) != _machine().encode():
+        return None
     with Path(path).open("r+b") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-    return True
+        except BlockingIOError:
+            return True
+        except OSError:  # a file system without locks
+            return None
+        return not os.path.samestat(os.fstat(file.fileno()), Path(path).stat())  # its owner has just written another one
 
 
 def _delete(store: LogStore, folder: str, names: list[str]) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import secrets
 import time
@@ -68,6 +69,7 @@ class StreamFolder:
     _sizes: dict[str, int] = field(default_factory=dict, init=False)
     _time: int = field(default=0, init=False)
     _list_size: int = field(default=0, init=False)
+    _process: int = field(default_factory=os.getpid, init=False)
 
     @property
     def place(self) -> str:
@@ -156,7 +158,9 @@ class StreamFolder:
             self._delete(names)
 
     def delete(self, kept: Container[str] = ()) -> None:
-        """Delete the folder, without some of its batches."""
+        """Delete the folder, without some of its batches. A fork leaves it to the process that made it."""
+        if self._process != os.getpid():
+            return
         self._delete([name for name in self._sizes if name not in kept])
         self.scratch.delete(f"{self.name}/{NOTE}", f"{self.name}/{LIST}", f"{self.name}/{DECOY}")
         self.scratch.close()

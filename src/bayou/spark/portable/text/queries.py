@@ -33,6 +33,9 @@ _BEFORE_COLUMNS: Final = frozenset(
 """Words after which FROM is a column of that name."""
 _AFTER_COLUMN: Final = frozenset({"FROM", ",", ".", ")", "AS", "=", "<", ">", "+", "-", "*", "/", "IS", "IN", "AND", "OR", ""})
 """Words after a column, and hardly after NOT."""
+_BEFORE_NAME: Final = frozenset({"SELECT", "DISTINCT", "AS", ","})
+_SIGNS: Final = frozenset({"=", "==", "<=>", "<>", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "||", "[", "::"})
+"""Operators with which no table begins."""
 _SET_OPERATORS: Final = frozenset({"UNION", "EXCEPT", "MINUS", "INTERSECT"})
 AFTER_TABLES: Final = frozenset(
     {"ANTI", "CLUSTER", "CROSS", "DISTRIBUTE", "EXCEPT", "FULL", "GROUP", "HAVING", "INNER", "INTERSECT", "JOIN", "LATERAL"}
@@ -207,9 +210,9 @@ class QueryReader(ExpressionReader):
         is_first, in_from, has_arguments = True, False, self.next_is("TABLE")
         follows_select = False
         while not self.is_at_end and not self.next_is(")"):
-            said = "" if self.said(-1) == "." else self.said()
-            if said == "SELECT" and self.said(1) in KEYWORDS | {",", "."} and not self._is_expression(1):
-                self.fail("a column with the name of a keyword")
+            said = "" if self.said(-1) == "." or self._names_column() else self.said()
+            if said == "SELECT":
+                self._column_after_select()
             if (said in _STATEMENTS and is_first) or (said == "INSERT" and self.said(1) in ("INTO", "OVERWRITE")):
                 self.fail("a statement in place of a query")
             follows_select = follows_select or said == "SELECT"
@@ -233,6 +236,13 @@ class QueryReader(ExpressionReader):
                 in_from = in_from and not self._ends_from(said)
                 self._any(known)
             is_first = False
+
+    def _column_after_select(self) -> None:
+        """Pass over SELECT if the next word is a keyword that names a column."""
+        if self.said(1) in KEYWORDS and not self._is_expression(1):
+            if not self._names_column(1):
+                self.fail("a column with the name of a keyword")
+            self.at += 1
 
     def expressions(self, known: frozenset[str]) -> None:
         """Read expressions up to the parenthesis that closes them, or to the end."""
@@ -449,6 +459,19 @@ class QueryReader(ExpressionReader):
         """Whether a keyword is an operator or a function, and not a column of that name."""
         said, following = self.said(ahead), self.said(ahead + 1)
         return (said in ("LEFT", "RIGHT") and following == "(") or (said == "NOT" and following not in _AFTER_COLUMN)
+
+    def _names_column(self, ahead: int = 0) -> bool:
+        """Whether a keyword is certainly a name, because of the words around it."""
+        before, said, following = self.said(ahead - 1), self.said(ahead), self.said(ahead + 1)
+        if said not in KEYWORDS:
+            return False
+        if following in (",", "."):
+            return True
+        if said in ("SELECT", "NOT"):
+            return False
+        if following in _SIGNS:
+            return said in ("FROM", "JOIN") or before == "SELECT"
+        return following in ("FROM", "AS", ")", "") and before in _BEFORE_NAME
 
     def _is_column(self) -> bool:
         """Whether the next word is a column, although it is a keyword."""

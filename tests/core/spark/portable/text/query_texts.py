@@ -44,5 +44,12 @@ QUERIES = {
     "select case when a in (select b from c) then 1 end, d from e": ["c", "e"],
     "select * from a where (b, c) in (select d, e from f) and x = (select 1 from g, h)": ["a", "f", "g", "h"],
     "select * from a with (`k` = 'v') x, b": ["a", "b"],
+    "select window.start, count(*) from a group by window(x, '1 day')": ["a"],
+    "select group, value from a join b on window.x = 1, c": ["a", "b", "c"],
+    "select x as from, y from a": ["a"],
+    "select from, join from a": ["a"],
+    "select left as l, from = 1 or join.x from (select right from a), b": ["a", "b"],
+    "select distinct from from a where exists (select 1 as from)": ["a"],
+    "select x as select, y from a as window, b": ["a", "b"],
     "select not (x in (select y from a)), left(z, 2), not exists (select 1 from b), right(z, 1) from c": ["a", "b", "c"],
 }

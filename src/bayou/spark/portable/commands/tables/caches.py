@@ -32,19 +32,29 @@ def cache_table(spark: SparkSession, path: str, *, is_lazy: bool, level: Storage
         is_lazy: whether the server reads the rows only when a query needs them.
         level: the storage level; None for Spark's default.
     """
-    frame = spark.read.table(f"delta.{quoted_name(path)}")
+    uri = qualify(path).uri
     with _lock:
         tables = _cached.setdefault(client_of(spark), {})
-        if tables.setdefault(qualify(path).uri, frame) is not frame:
+        if uri in tables and _is_kept(tables[uri]):
             return
-    frame.persist(*([] if level is None else [level]))
+        tables.pop(uri, None)
+        frame = spark.read.table(f"delta.{quoted_name(path)}")
+        frame.persist(*([] if level is None else [level]))
+        tables[uri] = frame
     if not is_lazy:
         frame.count()
 
 
 def is_cached(spark: SparkSession, path: str) -> bool:
-    """Whether the client cached a table."""
-    return qualify(path).uri in _cached.get(client_of(spark), {})
+    """Whether the client cached a table, and the server still keeps its rows."""
+    frame = _cached.get(client_of(spark), {}).get(qualify(path).uri)
+    return frame is not None and _is_kept(frame)
+
+
+def _is_kept(frame: DataFrame) -> bool:
+    """Whether the server keeps the rows of a DataFrame: CLEAR CACHE drops them, too."""
+    level = frame.storageLevel
+    return level.useMemory or level.useDisk
 
 
 def uncache_table(application: Application, spark: SparkSession, path: str) -> None:
