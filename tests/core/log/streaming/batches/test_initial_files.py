@@ -125,6 +125,11 @@ def test_filters_prune_the_files_of_the_snapshot_and_of_the_log():
     end, found = next_batch(source)
     assert found == ["a", "b", "c", "d", "e"]
     assert source.batch(None, end).may_match([("id", ">", 5)]).to_pylist() == [False, True, True, False, True]
+    kept = source.batch(None, end).which_may_match([("id", ">", 5)])
+    assert kept.files["path"].to_pylist() == ["b", "c", "e"]
+    assert kept.num_records().to_pylist() == [1, None, 1]
+    assert kept.may_match([("id", ">", 8)]).to_pylist() == [True, True, False]
+    assert kept.which_may_match([("id", ">", 8)]).files["path"].to_pylist() == ["b", "c"]
 
 
 def test_excluded_files_are_left_out_before_files_are_counted_and_keep_their_index():
