@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -80,6 +81,9 @@ def test_the_rows_of_a_source_are_let_go(session: SparkSession) -> None:
     assert rows.storageLevel.useMemory
     del rows, source
     gc.collect()
+    until = time.monotonic() + 60
+    while session.range(3).storageLevel.useMemory and time.monotonic() < until:
+        time.sleep(0.05)
     assert not session.range(3).storageLevel.useMemory
 
 

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import weakref
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pyspark.errors import ParseException, PySparkException
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 _on_classic: Final[dict[int, dict[str, Observation]]] = {}
 """The observations of writes on classic sessions, by thread and name."""
+_unused: Final[SimpleQueue[Any]] = SimpleQueue()
+"""The rows on classic sessions that are no longer needed."""
 _names: Final[weakref.WeakKeyDictionary[Any, list[str]]] = weakref.WeakKeyDictionary()
 """The names of the values of observations on Spark Connect."""
 
@@ -136,7 +140,8 @@ def kept_rows(frame: DataFrame) -> DataFrame:
     if not is_of_connect(frame):
         cached = frame.persist()
         cached.count()
-        done = weakref.finalize(cached, _let_go, cached.alias("kept"))  # the DataFrame would keep itself
+        _start_letting_go()
+        done = weakref.finalize(cached, _unused.put, cached.alias("kept"))  # the DataFrame would keep itself
         done.atexit = False  # the session has ended then
         return cached
     kept: Any = frame.localCheckpoint()
@@ -145,9 +150,21 @@ def kept_rows(frame: DataFrame) -> DataFrame:
     return cast("DataFrame", kept)
 
 
-def _let_go(rows: Any) -> None:
-    with contextlib.suppress(Exception):  # the session may have ended
-        rows.unpersist()
+@functools.cache
+def _start_letting_go() -> None:
+    """Start the thread that drops kept rows.
+
+    The garbage collector may run in the middle of a call of the JVM. Another call on that thread would mix up the answers.
+    """
+    threading.Thread(target=_let_go, name="bayou-kept-rows", daemon=True).start()
+
+
+def _let_go() -> None:
+    while True:
+        rows = _unused.get()
+        with contextlib.suppress(Exception):  # the session may have ended
+            rows.unpersist()
+        del rows
 
 
 def columns_in_sql(spark: SparkSession, text: str) -> StructType:
