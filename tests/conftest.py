@@ -43,15 +43,17 @@ settings.load_profile("default")
 # by the test's name and its other arguments, so that each is used by half of the tests, and by the same ones on every run.
 REPEATS = ("way", "joins")
 
-# A plain run takes a fourth of the tests beside delta-spark, and a third or a fourth of the cases of each test on Spark.
-COMPARISONS_IN_TURN = 4
-CASES_IN_TURN = {"tests/spark/": 3, "tests/connect/": 4}
+# A plain run takes a sixth of the tests beside delta-spark, and a fourth or a sixth of the cases of each test on Spark.
+COMPARISONS_IN_TURN = 6
+CASES_IN_TURN = {"tests/spark/": 4, "tests/connect/": 6}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a run choose the kind of session that tests of `tests/spark` get."""
     text = "run the tests of tests/spark on a stock server of Spark Connect; tests/support/on_connect.py says which cannot"
     parser.addoption("--on-connect", action="store_true", help=text)
+    text = "run the tests of tests/spark on a classic session that bayou serves by the documented functions of PySpark"
+    parser.addoption("--portable-on-classic", action="store_true", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -82,7 +84,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     commit. Tests beside delta-spark are one such family, because each takes seconds; `make soak-oracle` takes all. On Spark every
     test with several cases is one.
     """
-    if config.getoption("--on-connect"):
+    if config.getoption("--on-connect") or config.getoption("--portable-on-classic"):
         _mark_what_connect_cannot_run(items)
     if config.getoption("hypothesis_profile", None) == "soak":
         _mark_what_draws(items)
@@ -92,9 +94,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if isinstance(item, pytest.Function) and not item.get_closest_marker("soak"):
             _sort_out(item, families)
-    for (_, count), family in families.items():
+    for (name, count), family in families.items():
+        # Families begin at different places, or the runs whose turn is the last one would leave out all small families.
+        turn = (_turn() + zlib.crc32(name.encode())) % count
         for number, item in enumerate(sorted(family, key=lambda each: each.nodeid)):
-            if number % count != _turn() % count:
+            if number % count != turn:
                 item.add_marker("soak")
 
 
@@ -192,10 +196,15 @@ def plain_spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 
 @pytest.fixture(scope="session")
-def spark(plain_spark: SparkSession) -> SparkSession:
+def spark(request: pytest.FixtureRequest, plain_spark: SparkSession) -> SparkSession:
     """The same session with the data source `delta` on it."""
     import bayou
 
+    if request.config.getoption("--portable-on-classic"):
+        from bayou.spark.enable import enable_documented
+
+        enable_documented(plain_spark, "the tests say so")
+        return plain_spark
     return bayou.enable(plain_spark)
 
 

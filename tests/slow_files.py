@@ -22,7 +22,7 @@ SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/connect/dml/merge/test_rules.py": (160, _JOBS),
     "tests/connect/scan/test_carriers.py": (120, _JOBS),
     "tests/connect/scan/test_fail_safe.py": (120, _JOBS),
-    "tests/connect/scan/test_published_tables.py": (300, "reads and compares all tables that delta.io publishes"),
+    "tests/connect/scan/test_published_tables.py": (100, "reads and compares all tables that delta.io publishes"),
     "tests/connect/scan/test_rows.py": (160, _JOBS),
     "tests/core/storage/object_stores/test_azure_and_gcs_on_the_wire.py": (60, _SERVERS),
     "tests/core/storage/object_stores/test_bad_input.py": (60, _SERVERS),

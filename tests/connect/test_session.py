@@ -6,7 +6,8 @@ from __future__ import annotations
 import pytest
 
 import bayou
-from bayou.spark.portable import session as portable_session
+from bayou.errors import SessionError
+from bayou.spark.portable import own_delta
 from bayou.spark.portable.requests.installation import requests_of
 
 
@@ -27,17 +28,30 @@ def test_a_stock_server_gets_the_data_source_once(other):
 
 
 def test_a_server_with_a_delta_of_its_own_keeps_it(other, monkeypatch, caplog):
-    monkeypatch.setattr(portable_session, "_UNKNOWN_SOURCE", ("no such text",))
+    monkeypatch.setattr(own_delta, "_UNKNOWN_SOURCE", ("no such text",))
     bayou.enable(other)
     assert requests_of(other) is None
     assert "a data source delta of its own" in caplog.text
 
 
 def test_bayou_reads_and_writes_beside_a_delta_of_the_server(other, monkeypatch, tmp_path):
-    monkeypatch.setattr(portable_session, "_UNKNOWN_SOURCE", ("no such text",))
+    monkeypatch.setattr(own_delta, "_UNKNOWN_SOURCE", ("no such text",))
     bayou.enable(other)
     path = str(tmp_path / "table")
     bayou.write(other.range(3), path)
     assert sorted(row.id for row in bayou.read(other, path).collect()) == [0, 1, 2]
     bayou.DeltaTable.forPath(other, path).delete("id = 1")
     assert sorted(row.id for row in bayou.read(other, path).collect()) == [0, 2]
+
+
+def test_a_server_that_reads_files_otherwise_is_named(other, monkeypatch, tmp_path):
+    monkeypatch.setattr(own_delta, "_UNKNOWN_SOURCE", ("no such text",))
+    monkeypatch.setattr(own_delta, "_NEEDED", ("_no_metadata.row_index",))
+    bayou.enable(other)
+    path = str(tmp_path / "table")
+    bayou.write(other.range(3), path)
+    with pytest.raises(SessionError, match="a data source delta of its own, and does not read"):
+        bayou.read(other, path).collect()
+    with pytest.raises(SessionError):
+        bayou.DeltaTable.forPath(other, path).delete("id = 1")
+    assert len(bayou.open(path).history()) == 1

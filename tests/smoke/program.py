@@ -37,8 +37,6 @@ NOT_ON_CONNECT = {
     "insert_replaces_rows_that_match": "a condition of REPLACE ON cannot name the table by its path",
     "describe_and_show": "SHOW TABLES lists names",
     "versions_at_the_end_of_names": "a table by path has no name",
-    "a_stream_reads_changes": "streams of the change data feed are refused",
-    "a_stream_runs_a_function_for_each_batch": "the function runs in the server's Python, with a session of its own",
 }
 """Why operations with tables by name, which are tables by path on a stock server of Spark Connect, cannot run there."""
 

@@ -63,10 +63,10 @@ def a_stream_goes_to_a_table_by_name(on: Place) -> None:
 
 @operation
 def a_stream_runs_a_function_for_each_batch(on: Place) -> None:
-    source, target = on.saved(*TWO), on.saved((1, "old"))
+    source, target, spark = on.saved(*TWO), on.saved((1, "old")), on.spark
 
     def upsert(rows: DataFrame, number: int) -> None:
-        table = bayou.DeltaTable.forPath(on.spark, target)
+        table = bayou.DeltaTable.forPath(spark, target)
         merge = table.alias("t").merge(rows.alias("s"), "t.id = s.id")
         merge.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
 

@@ -3,6 +3,9 @@
 
 `pytest --on-connect tests/spark/...` runs them so. `tests/spark/not_on_connect.txt` names the tests that are left out, below the
 reasons, which are also in `docs/connect.md`. Tests that ask for the JVM are skipped when they do so.
+
+`pytest --portable-on-classic tests/spark/...` runs the same tests on a classic session that bayou serves in the same way, with the
+documented functions of PySpark.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.errors import PySparkAttributeError
 
 from bayou.errors import SessionError
+from bayou.spark.backend import is_portable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -83,10 +87,10 @@ def is_on_connect(session: SparkSession) -> bool:
 def name_of_table(session: SparkSession, path: str, prefix: str = "t") -> Iterator[str]:
     """A name in the catalog that nobody has, without its table at the end.
 
-    On Spark Connect it is a name by path, because the catalog of a stock server takes no Delta tables. Most tests of names run with
-    it as they are.
+    On Spark Connect and in its mode on classic sessions it is a name by path, because the catalog of a stock server takes no Delta
+    tables. Most tests of names run with it as they are.
     """
-    if is_on_connect(session):
+    if is_portable(session):
         yield f"delta.`{path}`"
         return
     found = f"{prefix}_{uuid.uuid4().hex[:8]}"

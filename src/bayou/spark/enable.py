@@ -41,11 +41,11 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     functions work as well.
 
     If this Spark has other internals than bayou knows, or if the setting `spark.bayou.backend` is `portable`, bayou uses only the
-    documented functions of PySpark, and a warning says so. `bayou.read`, `bayou.write` and `bayou.DeltaTable` then work, and
-    `format("delta")`, names and SQL do not. It needs the packages of `bayou[connect]`.
+    documented functions of PySpark, and a warning says so. Tables by path then work in Python, and tables by name and streams
+    from tables do not. It needs the packages of `bayou[connect]`, and wraps methods of PySpark such as `spark.read`.
 
-    On a session of Spark Connect, bayou works in the client, and changes nothing but the requests that this session sends. There it
-    works for tables by path: docs/connect.md says how far.
+    On a session of Spark Connect, bayou works in the client, and changes nothing but the requests that this session sends, and
+    those of sessions that its `newSession` returns. There it works for tables by path: docs/connect.md says how far.
 
     The first call in an application takes about 0.4 s, most of which Spark would otherwise spend on its first query. The first call
     on a machine also compiles the adapters, which takes some seconds.
@@ -90,16 +90,29 @@ def _enable_classic(session: SparkSession) -> None:
         try:
             enable_classic(session, _compact_after)
         except UnknownSparkError as error:
-            reason = str(error)
+            reason = str(error).rstrip(".")
         else:
             _native.add(session)
             return
+    enable_documented(session, reason)
+
+
+def enable_documented(session: SparkSession, reason: str) -> None:
+    """Serve the classic sessions of an application by the documented functions of PySpark.
+
+    Args:
+        session: one of them.
+        reason: the reason in the warning, without a full stop.
+    """
     follow_writes(_compact_after)
     make_portable(session)
+    from bayou.spark.portable.classic.methods import wrap_methods  # noqa: PLC0415  (it needs grpc)
+
+    wrap_methods(session)
     _logger.warning(
-        "bayou uses only the documented functions of PySpark on this session, because %s. bayou.read, bayou.write and "
-        "bayou.DeltaTable work, but slower; format('delta'), tables by name and statements in SQL do not.",
-        reason.rstrip("."),
+        "bayou uses only the documented functions of PySpark on this session, because %s. Reads, writes and SQL of tables by path "
+        "work in Python, but slower; tables by name and streams from tables do not.",
+        reason,
     )
 
 

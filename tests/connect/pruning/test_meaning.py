@@ -40,20 +40,54 @@ def test_rows_are_deleted_by_the_value_of_a_variable(spark, regions):
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "left"),
     [
-        "DELETE FROM {t} WHERE region <> '${spark.app.region}'",
-        "UPDATE {t} SET region = 'c' WHERE region = '${spark.app.region}'",
-        "INSERT INTO {t} REPLACE WHERE region = '${spark.app.region}' SELECT * FROM {t}",
-        "MERGE INTO {t} t USING {t} s ON t.region = s.region AND t.region = '${spark.app.region}' WHEN MATCHED THEN DELETE",
-        "ALTER TABLE {t} SET TBLPROPERTIES ('a.b' = '${spark.app.region}')",
+        ("DELETE FROM {t} WHERE region <> '${spark.app.region}'", ["a"]),
+        ("UPDATE {t} SET region = 'c' WHERE region = '${spark.app.region}'", ["b", "c"]),
+        (
+            "INSERT INTO {t} REPLACE WHERE region = '${spark.app.region}' VALUES ('${spark.app.region}', 1), ('a', 2)",
+            ["a", "a", "b"],
+        ),
+        (
+            "MERGE INTO {t} t USING {t} s ON t.region = s.region AND t.region = '${spark.app.region}' WHEN MATCHED THEN DELETE",
+            ["b"],
+        ),
+        ("ALTER TABLE {t} ADD CONSTRAINT c CHECK (region <> '${spark.app.other}')", ["a", "b"]),
     ],
+    ids=["delete", "update", "insert", "merge", "alter"],
 )
-def test_statements_with_variables_are_refused(spark, regions, text):
+def test_variables_of_statements_are_the_values_of_settings(spark, regions, text, left):
+    spark.sql(text.replace("{t}", f"delta.`{regions}`"))
+    assert read(bayou.read(spark, regions)) == left
+
+
+def test_a_variable_may_be_a_table_or_a_part_of_its_path(spark, regions):
+    spark.conf.set("the.table", f"delta.`{regions}`")
+    spark.conf.set("the.folder", "${spark.app.folder}")
+    spark.conf.set("spark.app.folder", regions.rpartition("/")[0])
+    try:
+        assert read(spark.sql("SELECT * FROM ${the.table} WHERE region = '${spark:spark.app.region}'")) == ["a"]
+        assert spark.sql("DESCRIBE HISTORY ${hiveconf:the.table} LIMIT 1").count() == 1
+        rest = regions.rpartition("/")[2]
+        assert read(spark.sql(f"SELECT * FROM delta.`${{the.folder}}/{rest}`")) == ["a", "b"]
+    finally:
+        for name in ("the.table", "the.folder", "spark.app.folder"):
+            spark.conf.unset(name)
+
+
+def test_variables_of_the_server_and_in_arguments_are_refused_in_statements(spark, regions):
     version = bayou.open(regions).version()
     with pytest.raises(UnsupportedFeatureError, match="variable"):
-        spark.sql(text.replace("{t}", f"delta.`{regions}`"))
+        spark.sql(f"DELETE FROM delta.`{regions}` WHERE region <> '${{env:HOME}}'")
+    with pytest.raises(UnsupportedFeatureError, match="variable"):
+        spark.sql(f"DELETE FROM delta.`{regions}` WHERE region <> :x", args={"x": "${spark.app.region}"})
     assert bayou.open(regions).version() == version
+    spark.conf.set("spark.sql.variable.substitute", "false")
+    try:
+        spark.sql(f"DELETE FROM delta.`{regions}` WHERE region <> '${{spark.app.region}}'")
+    finally:
+        spark.conf.unset("spark.sql.variable.substitute")
+    assert read(bayou.read(spark, regions)) == []
 
 
 @pytest.mark.parametrize("operator", ["=", "<=", ">=", "IN"])

@@ -66,6 +66,57 @@ def test_a_table_is_written_changed_and_maintained(spark: SparkSession, path: st
     assert len(bayou.open(path, storage_options=options).history()) >= 6
 
 
+@pytest.fixture
+def environment(store: Proxy, monkeypatch: pytest.MonkeyPatch) -> Options:
+    """Credentials in the client's environment, so that no call needs options."""
+    for name, value in {**ACCESS, "AWS_ENDPOINT_URL": store.url, "AWS_ALLOW_HTTP": "true"}.items():
+        monkeypatch.setenv(name, value)
+    return {}
+
+
+@pytest.mark.parametrize("kind", ["deep", "shallow"])
+def test_a_table_is_ordered_restored_and_cloned(spark: SparkSession, path: str, environment: Options, kind: str) -> None:
+    options = environment
+    write(spark, path, options, 0, 50)
+    write(spark, path, options, 50, 100)
+    table = bayou.DeltaTable.forPath(spark, path, options)
+    table.optimize().executeZOrderBy("id")
+    table.delete("id >= 60")
+    table.restoreToVersion(2)
+    assert rows(spark, path, options) == list(range(100))
+    copy = f"{path}-copy"
+    table.clone(copy, isShallow=kind == "shallow")
+    write(spark, copy, options, 100, 110)
+    bayou.DeltaTable.forPath(spark, copy, options).delete("id < 5")
+    assert rows(spark, copy, options) == list(range(5, 110))
+    assert rows(spark, path, options) == list(range(100))
+
+
+@pytest.mark.usefixtures("environment")
+def test_statements_take_the_credentials_of_the_environment(spark: SparkSession, path: str) -> None:
+    spark.sql(f"CREATE TABLE delta.`{path}` USING delta PARTITIONED BY (part) AS SELECT id, id % 2 AS part FROM range(10)")
+    spark.sql(f"INSERT INTO delta.`{path}` VALUES (10, 0)")
+    spark.sql(f"UPDATE delta.`{path}` SET id = -id WHERE part = 0")
+    spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS (note STRING)")
+    spark.sql(
+        f"MERGE INTO delta.`{path}` t USING (SELECT * FROM range(4)) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET note = 'seen'"
+    )
+    found = spark.sql(f"SELECT count(*), sum(id), count(note) FROM delta.`{path}`").collect()[0]
+    assert tuple(found) == (11, 1 + 3 + 5 + 7 + 9 - (2 + 4 + 6 + 8 + 10), 3)
+    assert spark.sql(f"DESCRIBE HISTORY delta.`{path}`").count() == 5
+    spark.range(5).write.parquet(f"{path}-plain")
+    spark.sql(f"CONVERT TO DELTA parquet.`{path}-plain`")
+    assert spark.sql(f"SELECT count(*) FROM delta.`{path}-plain`").collect()[0][0] == 5
+
+
+def test_a_stream_reads_a_table(spark: SparkSession, path: str, options: Options, tmp_path: Path) -> None:
+    write(spark, path, options, 0, 10)
+    frame = spark.readStream.format("delta").options(**options).load(path)
+    query = frame.writeStream.format("parquet").option("checkpointLocation", f"{path}-checkpoint").trigger(availableNow=True)
+    query.start(str(tmp_path / "rows")).awaitTermination()
+    assert sorted(row[0] for row in spark.read.parquet(str(tmp_path / "rows")).collect()) == list(range(10))
+
+
 def test_the_other_spelling_is_the_same_table(spark: SparkSession, path: str, options: Options) -> None:
     write(spark, path, options, 0, 5)
     other = path.replace("s3a:", "s3:")

@@ -88,7 +88,7 @@ def test_a_table_that_was_replaced_by_another_is_not_read_on(source):
 
 @pytest.mark.parametrize(
     "options",
-    [{"readChangeFeed": True}, {"schemaTrackingLocation": "/tmp/x"}, {"withEventTimeOrder": True}],
+    [{"schemaTrackingLocation": "/tmp/x"}, {"withEventTimeOrder": True}],
     ids=lambda given: next(iter(given)),
 )
 def test_options_of_classic_sessions_are_refused_by_name(source, options):

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.errors.exceptions.connect import StreamingQueryException
 
@@ -34,6 +36,26 @@ def test_filters_on_partition_columns(source):
     source.add(4, 5, columns="id; id % 2 as part")
     source.run(lambda stream: stream.where("part = 1"))
     assert source.ids("id", "part") == [(1, 1), (3, 1), (5, 1)]
+
+
+def test_filters_leave_out_files_by_partitions_and_statistics(source):
+    for each in range(4):
+        source.add(each, 10 + each, columns="id; id % 2 as part", partition_by=["part"])
+    removed = [each for each in bayou.open(source.path).snapshot().files(["path"])["path"].to_pylist() if "part=1" in each]
+    for each in removed or pytest.fail("no files of part 1"):
+        Path(source.path, each).unlink()
+    source.run(lambda stream: stream.where("part = 0").select("id").where("id <> 99"), maxFilesPerTrigger=1)
+    assert source.ids() == [0, 2, 10, 12]
+    assert source.batches() == 4
+
+
+def test_the_filters_of_a_run_are_those_of_the_batches_that_it_runs_again(source):
+    source.add(1, 2)
+    source.add(3)
+    with pytest.raises(StreamingQueryException, match="not yet"):
+        source.run(lambda stream: stream.where("id > 2").selectExpr("if(id = 3, raise_error('not yet'), id) as id"))
+    source.run()
+    assert source.ids() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("mode", ["name", "id"])

@@ -13,7 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 import bayou
 from bayou.errors import InvalidOptionError, failed
 from bayou.spark import backend
-from bayou.spark.backend import backend_of, is_portable, make_portable
+from bayou.spark.backend import backend_of, is_portable
+from bayou.spark.enable import enable_documented
 from bayou.spark.portable import client
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def session(plain_spark: SparkSession) -> Iterator[SparkSession]:
-    make_portable(plain_spark)
+    enable_documented(plain_spark, "the test says so")
     yield plain_spark
     backend._portable.discard(plain_spark.sparkContext)
 

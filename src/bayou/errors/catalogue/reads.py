@@ -20,9 +20,15 @@ connect-client SessionError
 connect-server SessionError
     The Spark Connect server of Spark {server} is too old for bayou: it does not know SQL with relations in it.
     Next: Use a server of Spark 4.0 or later, or a classic session, which works from PySpark 3.5 on.
+connect-server-scan SessionError
+    The Spark Connect server has a data source delta of its own, and does not read Parquet files as Spark does: {reason}
+    Next: Read and change the table with the server's own statements. bayou.open(path) reads the log.
 DELTA_OPERATION_NOT_ALLOWED/connect UnsupportedFeatureError
     {what} is not possible on a Spark Connect session, and nothing was changed.
     Next: Run it on a classic session.
+DELTA_OPERATION_NOT_ALLOWED/documented UnsupportedFeatureError
+    {what} is not possible on this session, where bayou uses only the documented functions of PySpark, and nothing was changed.
+    Next: Use {instead}.
 DELTA_OPERATION_NOT_ALLOWED/connect-insert UnsupportedFeatureError
     FROM ... INSERT INTO a table by path is not possible on a Spark Connect session, and nothing was changed.
     Next: Write INSERT INTO table SELECT ... FROM ..., one statement for each table.

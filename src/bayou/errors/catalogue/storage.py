@@ -34,8 +34,8 @@ DELTA_ILLEGAL_OPTION/served-scheme InvalidOptionError
     The scheme {scheme!r} is already served by {factory}.
     Next: Pass replace=True to replace that factory.
 scheme-of-a-session StorageError
-    The scheme {scheme!r} is served through a Spark session, and no session is active.
-    Next: Call bayou.enable(spark) first, or open the table with bayou.read(spark, path).
+    The scheme {scheme!r} is served through a classic Spark session, and no session is active.
+    Next: Call bayou.enable(spark) first, or open the table with bayou.read(spark, path). A Spark Connect session cannot serve it.
 scheme-of-adapters StorageError
     The scheme {scheme!r} is served by the Java adapters of bayou: {reason}.
 rename-not-atomic StorageError

@@ -59,7 +59,11 @@ DELTA_SOURCE_IGNORE_DELETE StreamingSourceError
     written them.
 DELTA_OPERATION_NOT_ALLOWED/connect-stream UnsupportedFeatureError
     {what} is not possible on a Spark Connect session.
-    Next: Run the stream on a classic session; bayou.read with changes= reads the change data feed in batches here, too.
+    Next: Run the stream on a classic session.
+batch-function SessionError
+    A function of foreachBatch failed, and before that bayou could not be enabled in the Python of the Spark Connect server, where
+    the function runs: {reason}
+    Next: If the function uses Delta tables, remove the reason; the Python of the server needs the libraries of bayou[connect].
 stream-of-view UnsupportedFeatureError
     A query starts from a plan that the Spark Connect server keeps, such as a temporary view, and that reads a Delta table as a
     stream, but such a plan cannot follow the table.
@@ -72,6 +76,9 @@ stream-batch-lost StreamingSourceError
     The query has planned batch {batch} and not completed it, and the list of its files belongs into the folder {folder}, which this
     process and the Spark Connect server do not share any more.
     Next: Let both reach this folder again, for example with the former value of {setting}, and start the query again.
+stream-starts-elsewhere StreamingSourceError
+    Another client starts the query of the checkpoint {checkpoint} at this time, and only one run of a query may read the table.
+    Next: Wait until the other client has started it, and start it here only if its run here should replace that one.
 stream-list-gone StreamingSourceError
     Another program deleted or changed the list of files of batch {batch} in {folder} while the query ran, so rows of this batch may
     be missing in the query's result.

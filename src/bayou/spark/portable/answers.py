@@ -35,6 +35,7 @@ from bayou.spark.portable.scan.rows import is_grouped, scan_frame
 from bayou.spark.portable.scan.runs import case_changes
 from bayou.spark.portable.streams.sink import write_batches
 from bayou.spark.portable.streams.source import TableStreams
+from bayou.spark.portable.streams.user_functions import enable_in_function
 from bayou.spark.portable.text.filter_values import ZONE, zone_of
 from bayou.spark.portable.text.filters import predicate_of
 from bayou.spark.read.change_scan import changes_now
@@ -84,7 +85,7 @@ class TableAnswers:
         if kind == "named_table":
             path = path_in(read.named_table.unparsed_identifier)
             if path is not None and read.is_streaming:
-                return self._streams.frame({**read.named_table.options, "path": path})
+                return self._stream({**read.named_table.options, "path": path}, place)
             return None if path is None else self._placed({**read.named_table.options, "path": path}, place)
         source = read.data_source
         if kind != "data_source" or source.format.lower() != _DELTA:
@@ -92,9 +93,13 @@ class TableAnswers:
         if len(source.paths) > 1:
             raise failed("DELTA_ILLEGAL_OPTION/several-paths", option="path", num_paths=len(source.paths))
         options = {**source.options, **({"path": source.paths[0]} if source.paths else {})}
-        answer = self._streams.frame(options) if read.is_streaming else self._placed(options, place)
+        answer = self._stream(options, place) if read.is_streaming else self._placed(options, place)
         self._check_schema(source, answer.frame.drop(METADATA) if isinstance(answer, WithMetadata) else answer)
         return answer
+
+    def _stream(self, options: Mapping[str, str], place: Place | Outside | None) -> DataFrame:
+        """Return the rows of a stream that a reader's options ask for at a place in a plan."""
+        return self._streams.frame(options, lambda snapshot: self._predicate(snapshot, PlanConditions(place)))
 
     def _placed(self, options: Mapping[str, str], place: Place | Outside | None) -> DataFrame | WithMetadata:
         """Return the rows that a reader's options ask for at a place in a plan."""
@@ -134,6 +139,7 @@ class TableAnswers:
         if kind == "sql_command":
             return self._statement(command.sql_command)
         if kind == "write_stream_operation_start":
+            enable_in_function(command.write_stream_operation_start)
             write_batches(self._spark, command.write_stream_operation_start)
             self._streams.before_start(command.write_stream_operation_start)
         elif kind == "streaming_query_command":
@@ -231,14 +237,20 @@ class TableAnswers:
 
     def _pruned(self, snapshot: Snapshot, conditions: Conditions | None) -> tuple[Predicate | None, pa.Array | None]:
         """Return the predicate that all conditions imply, and the files that may hold such a row; None for all rows or files."""
+        predicate = self._predicate(snapshot, conditions)
+        if predicate is None:
+            return None, None
+        chosen = choose(self._application, self._spark, snapshot, predicate)
+        return predicate if columns_of(predicate) else None, None if chosen is None else chosen.cast(pa.int64())
+
+    def _predicate(self, snapshot: Snapshot, conditions: Conditions | None) -> Predicate | None:
+        """Return the predicate that all conditions imply; None without conditions."""
         backend, schema = self._application.backend, snapshot.schema
         found = [] if conditions is None else conditions.on(schema, cache(lambda: backend.settings(self._spark)))
         if not found:
-            return None, None
+            return None
         used = frozenset().union(*(each.columns for each in found))
         # Only literals of times depend on the time zone, which is another request.
         has_times = any(field.name.lower() in used and field.type == "timestamp" for field in schema.fields)
         zone = zone_of({**backend.settings(self._spark), ZONE: backend.time_zone(self._spark)}) if has_times else None
-        predicate = And(tuple(predicate_of(each.tree, each.scope, time_zone=zone) for each in found))
-        chosen = choose(self._application, self._spark, snapshot, predicate)
-        return predicate if columns_of(predicate) else None, None if chosen is None else chosen.cast(pa.int64())
+        return And(tuple(predicate_of(each.tree, each.scope, time_zone=zone) for each in found))

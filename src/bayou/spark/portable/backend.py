@@ -63,6 +63,8 @@ _REQUESTS: Final = 8
 """So many requests about schemas run at once."""
 _WIDE_DECIMAL: Final = re.compile(r'"decimal\((?:39|[4-9]\d|\d{3,}),')
 """A decimal with more than Spark's 38 digits, in a schema's JSON."""
+_COLLATIONS: Final = re.compile(r'"(?:spark|icu)\.(\w+)"', re.IGNORECASE)
+"""The names of collations in a schema's JSON, with their providers."""
 _NOT_CREATED: Final = ("Mkdirs failed", "Permission denied", "No space left", "AccessDenied", "Read-only file system")
 """Parts of a file system's messages about a file or a folder that it could not create."""
 
@@ -77,6 +79,7 @@ class PortableBackend:
         self.spark_version = version
         self._client = weakref.ref(used)
         self._persisted: dict[int, DataFrame] = {}
+        self._collations: dict[str, bool] = {}
         self._lock = threading.Lock()
 
     def reason_of(self, error: Exception) -> str:
@@ -201,14 +204,22 @@ class PortableBackend:
         return client.observe(frame, name, aggregates)
 
     def knows_type(self, json_text: str) -> bool:
-        """Whether this client has all types of a schema's JSON. Decimals with too many digits are the server's error otherwise."""
+        """Whether this client has all types of a schema's JSON, and its server all collations.
+
+        Decimals with too many digits are the server's error otherwise.
+        """
         if _WIDE_DECIMAL.search(json_text) is not None:
             return False
         try:
             SparkStructType.fromJson(_loaded(json_text))
         except Exception:  # noqa: BLE001  (PySpark has several exceptions for it)
             return False
-        return True
+        return all(map(self._knows_collation, _COLLATIONS.findall(json_text)))
+
+    def _knows_collation(self, name: str) -> bool:
+        if name not in self._collations:
+            self._collations[name] = client.knows_collation(self._client(), name)
+        return self._collations[name]
 
     def lookups(self, spark: SparkSession) -> PortableLookups:
         """Return searches in sorted arrays, by higher-order functions."""

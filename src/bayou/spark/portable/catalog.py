@@ -12,6 +12,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark.errors import PySparkException
+
 from bayou.errors import DeltaError, failed, redact_text
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.catalog import CatalogEntry
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from bayou.spark.catalog import TableName
 
 _SESSION_CATALOG: Final = "spark_catalog"
+_OF_VERSION_2: Final = "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE"
+_DETAILS: Final = "# Detailed Table Information"
 _MOST_PARTS: Final = 2
 """The parts of a name without its catalog: a database and a table."""
 
@@ -93,7 +97,7 @@ class PortableCatalog:
         table = self._spark.catalog.getTable(name.text)
         if table.isTemporary or "VIEW" in table.tableType:
             return CatalogEntry("", "", is_view=True)
-        facts = json.loads(self._spark.sql(f"DESCRIBE TABLE EXTENDED {name.text} AS JSON").collect()[0][0])
+        facts = self._facts(name)
         parts = (facts.get("catalog_name"), *facts.get("namespace", ()), facts["table_name"])
         return CatalogEntry(
             provider=str(facts.get("provider", "")).lower(),
@@ -104,6 +108,29 @@ class PortableCatalog:
             partition_by=tuple(facts.get("partition_columns", ())),
             created_time=_milliseconds(facts.get("created_time")),
         )
+
+    def _facts(self, name: TableName) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads(self._spark.sql(f"DESCRIBE TABLE EXTENDED {name.text} AS JSON").collect()[0][0])
+        except PySparkException as error:
+            if error.getCondition() != _OF_VERSION_2:
+                raise
+            return self._facts_of_version_2(name)
+        return found
+
+    def _facts_of_version_2(self, name: TableName) -> dict[str, Any]:
+        """Return what the server says about a table of Spark's catalog API of version 2, such as one of delta-spark."""
+        rows = self._spark.sql(f"DESCRIBE TABLE EXTENDED {name.text}").collect()
+        names = [row[0] for row in rows]
+        facts = {row[0]: row[1] for row in rows[names.index(_DETAILS) + 1 :]} if _DETAILS in names else {}
+        *namespace, table = _parts(facts.get("Name", name.text))
+        return {
+            "table_name": table,
+            "namespace": namespace,
+            "provider": facts.get("Provider", ""),
+            "location": facts.get("Location", ""),
+            "type": facts.get("Type", ""),
+        }
 
     def delta_location(self, text: str) -> str:
         """Return the path or the catalog's URI of a Delta table, by its name in SQL."""

@@ -8,10 +8,11 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from pyspark.errors import ParseException
+from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import Observation
 from pyspark.sql.types import StructType
 
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.backend import is_of_connect
 
 if TYPE_CHECKING:
@@ -151,6 +152,17 @@ def columns_in_sql(spark: SparkSession, text: str) -> StructType:
     if not isinstance(found, StructType):
         raise ParseException(f"[PARSE_SYNTAX_ERROR] {text!r} is a type, and not a list of columns")
     return found
+
+
+def knows_collation(client: Any, name: str) -> bool:
+    """Whether the server of a client has a collation. True for the context of a classic session, which cannot be asked so."""
+    if not hasattr(client, "_analyze"):
+        return True
+    try:
+        client._analyze(method="ddl_parse", ddl_string=f"c STRING COLLATE {quoted_name(name)}")  # noqa: SLF001  (see above)
+    except PySparkException:
+        return False
+    return True
 
 
 def type_in_sql(spark: SparkSession, text: str) -> DataType:

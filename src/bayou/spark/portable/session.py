@@ -3,30 +3,22 @@
 
 from __future__ import annotations
 
-import logging
-import threading
+import functools
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
-
-from pyspark.errors import PySparkException
 
 from bayou.spark.portable.answers import TableAnswers
-from bayou.spark.portable.client import client_of
 from bayou.spark.portable.needs import check_client
+from bayou.spark.portable.own_delta import has_own_delta
 from bayou.spark.portable.requests.installation import install, requests_of
 from bayou.spark.session.application import Application
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
 
-_logger = logging.getLogger("bayou")
-_UNKNOWN_SOURCE: Final = ("DATA_SOURCE_NOT_FOUND", "Failed to find the data source", "Failed to find data source")
-"""Parts of the message of a server without a data source `delta`."""
-_NO_TABLE: Final = "/bayou/a/path/without/a/table"
 _CATALOG: Final = ("spark.sql.catalog.spark_catalog", ".delta.catalog.DeltaCatalog")
 """What programs for delta-spark set: the setting, and the end of the class. A server without it would then resolve no name."""
-_have_delta: Final[WeakKeyDictionary[Any, bool]] = WeakKeyDictionary()
-_asking: Final = threading.Lock()
 
 
 def enable_connect(spark: SparkSession) -> None:
@@ -41,32 +33,28 @@ def enable_connect(spark: SparkSession) -> None:
     check_client()
     if requests_of(spark) is None and not has_own_delta(spark):
         install(spark, TableAnswers(Application.of(spark), spark))
+        _prepare_further(spark)
         name, of_delta_spark = _CATALOG
         if str(spark.conf.get(name, None)).endswith(of_delta_spark):
             spark.conf.unset(name)
 
 
-def has_own_delta(spark: SparkSession) -> bool:
-    """Whether the server has a data source `delta`. The first call for a session sends a request."""
-    client = client_of(spark)
-    with _asking:
-        known = _have_delta.get(client)
-        if known is None:
-            known = _have_delta[client] = _knows_delta(spark)
-            if known:
-                _logger.warning(
-                    "The Spark Connect server has a data source delta of its own: format('delta') and names of tables stay the "
-                    "server's. bayou.read, bayou.write and bayou.DeltaTable work as well."
-                )
-        return known
+def _prepare_further(spark: SparkSession) -> None:
+    """Let the sessions that `newSession` and `cloneSession` of a session return know Delta tables, too, as classic ones do."""
+    for name in ("newSession", "cloneSession"):
+        method = getattr(spark, name, None)  # as of PySpark 4.1
+        if method is not None:
+            setattr(spark, name, _preparing(method))
 
 
-def _knows_delta(spark: SparkSession) -> bool:
-    try:
-        spark.read.format("delta").load(_NO_TABLE).schema  # noqa: B018  (the property sends the request)
-    except PySparkException as error:
-        return not any(part in str(error) for part in _UNKNOWN_SOURCE)
-    return True
+def _preparing(method: Callable[..., SparkSession]) -> Callable[..., SparkSession]:
+    @functools.wraps(method)
+    def prepared(*arguments: Any, **options: Any) -> SparkSession:
+        session = method(*arguments, **options)
+        enable_connect(session)
+        return session
+
+    return prepared
 
 
 def session_class() -> Any:

@@ -152,4 +152,4 @@ class TableRows(TableHandle):
             >>> merge.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
         """
         checked = checked_txn(txn, self._path)
-        return merge_builder(self._session_table(), self._called, source, condition, checked, keep=keep, by=by)
+        return merge_builder(self._session_table(source), self._called, source, condition, checked, keep=keep, by=by)

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
+from pyspark.sql import DataFrame, SparkSession
 
 from bayou.errors import DeltaError, redact_uri
 from bayou.log.delta_log import DeltaLog
 from bayou.report.html import facts_html
+from bayou.spark.backend import is_of_connect
 from bayou.spark.read.own_frames import OwnFrames
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.session.application import Application
@@ -69,8 +70,13 @@ class TableHandle:
     def _time_zone(self) -> str:
         return self._spark.conf.get("spark.sql.session.timeZone") or "UTC"
 
-    def _session_table(self) -> SessionTable:
-        table = SessionTable.of(Application.of(self._spark), self._spark, self._uri, self._options)
+    def _session_table(self, source: object = None) -> SessionTable:
+        """Return the table on its session, or on that of a source if it is another one of Spark Connect.
+
+        A server finds the rows of a batch of `foreachBatch` only on the session of the batch.
+        """
+        spark = source.sparkSession if isinstance(source, DataFrame) and is_of_connect(source) else self._spark
+        table = SessionTable.of(Application.of(spark), spark, self._uri, self._options)
         return replace(table, name=self._name, frames=self._frames)
 
     def _log(self) -> DeltaLog:

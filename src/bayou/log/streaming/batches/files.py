@@ -62,6 +62,14 @@ class StreamFiles:
         known = [] if self.initial is None else [self.initial.files.snapshot.statistics({}).num_records.take(self.initial.places)]
         return pa.concat_arrays([*known, from_json(self.files["stats"].slice(first), {}).num_records])
 
+    def which_may_match(self, where: Filters) -> StreamFiles:
+        """Return only the files that may hold a row that a filter keeps."""
+        kept = self.may_match(where)
+        initial = self.initial
+        if initial is not None:
+            initial = InitialPart(initial.files, initial.places.filter(kept.slice(0, len(initial.places))))
+        return StreamFiles(self.snapshot, self.files.filter(kept), initial)
+
     def may_match(self, where: Filters) -> pa.BooleanArray:
         """Return for each file whether it may hold a row that a filter keeps; true if unknown."""
         from bayou.log.snapshot.data_skipping import may_match  # noqa: PLC0415  (a batch without filters needs no planning)

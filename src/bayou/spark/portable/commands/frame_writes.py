@@ -25,7 +25,7 @@ from bayou.spark.write.inserts import InsertStatement, insert
 from bayou.spark.write.writer import write
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from bayou.spark.session.application import Application
 
@@ -51,11 +51,17 @@ _CREATES: Final = {
 }
 
 
-def write_of(application: Application, spark: SparkSession, command: proto.WriteOperation) -> CommandAnswer | None:
-    """Run `save`, `saveAsTable` or `insertInto`; None if it does not write a Delta table by its path."""
+def write_of(
+    application: Application, spark: SparkSession, command: proto.WriteOperation, given: DataFrame | None = None
+) -> CommandAnswer | None:
+    """Run `save`, `saveAsTable` or `insertInto`; None if it does not write a Delta table by its path.
+
+    Args:
+        given: the rows, if they are not in the command.
+    """
     kind, mode = command.WhichOneof("save_type"), _MODES[command.mode]
     options = dict(command.options)
-    rows = frame_of(spark, command.input)
+    rows = frame_of(spark, command.input) if given is None else given
     if kind != "table":
         if command.source.lower() != _DELTA:
             return None
@@ -85,8 +91,14 @@ def write_of(application: Application, spark: SparkSession, command: proto.Write
     return _DONE
 
 
-def write_to(application: Application, spark: SparkSession, command: proto.WriteOperationV2) -> CommandAnswer | None:
-    """Run a method of `df.writeTo`; None if it does not write a Delta table by its path."""
+def write_to(
+    application: Application, spark: SparkSession, command: proto.WriteOperationV2, given: DataFrame | None = None
+) -> CommandAnswer | None:
+    """Run a method of `df.writeTo`; None if it does not write a Delta table by its path.
+
+    Args:
+        given: the rows, if they are not in the command.
+    """
     path = path_in(command.table_name)
     if path is None:
         if command.provider.lower() == _DELTA and command.mode in _CREATES:
@@ -94,7 +106,7 @@ def write_to(application: Application, spark: SparkSession, command: proto.Write
         return None
     if command.mode in _INSERTS and not is_table(path):
         raise failed("TABLE_OR_VIEW_NOT_FOUND", table=command.table_name)
-    rows, options = frame_of(spark, command.input), dict(command.options)
+    rows, options = frame_of(spark, command.input) if given is None else given, dict(command.options)
     if getattr(command, "with_schema_evolution", False):  # from PySpark 4.2 on
         options["mergeSchema"] = "true"
     if command.mode in _INSERTS:

@@ -67,6 +67,8 @@ class Arguments:
         """Return the name of a Delta table by path that an expression in the statement gives; None for other values."""
         expression = self.filled(start, end)
         found = words(expression)
+        if any(word.text.upper() == "SELECT" for word in found):
+            return None  # Spark takes no subquery here
         name = string_of(found[0], Dialect()) if len(found) == 1 and found[0].is_string else self._computed(expression)
         return name if isinstance(name, str) and path_in(name) is not None else None
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bayou.errors import SqlSyntaxError, failed
 from bayou.protocol.types.sql_text import column_sql
+from bayou.spark.backend import is_of_connect
 from bayou.spark.portable.commands.arguments import filled
 from bayou.spark.portable.commands.explained import explained
 from bayou.spark.portable.commands.identifiers import with_names
@@ -18,6 +19,7 @@ from bayou.spark.portable.commands.statements import statement_of
 from bayou.spark.portable.commands.tables.statements import run_table_statement
 from bayou.spark.portable.commands.tables.views import create_view
 from bayou.spark.portable.commands.targets import refuse_view
+from bayou.spark.portable.commands.variables import refuse_variables, with_variables
 from bayou.spark.portable.requests.frames import frame_of
 from bayou.spark.portable.text.literals import dialect_of
 from bayou.spark.portable.text.row_changes import Insert, Merge, RowChange, row_change
@@ -44,11 +46,15 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
     """Run a statement; None if it is the server's.
 
     Args:
-        command: the statement as the client sends it, with its arguments and with the DataFrames that it names.
+        command: the statement as the client sends it, with its arguments and with the DataFrames that it names. The values of
+            settings replace its variables in place.
 
     Raises:
         UnsupportedFeatureError: it names Delta tables by path, and only the server could run it.
     """
+    text = with_variables(_sql_of(command).query, spark)
+    if text != _sql_of(command).query:
+        _sql_of(command).query = text
     refuse_on_server(_sql_of(command).query)
     named = with_names(_sql_of(command), spark)
     if named is not None:
@@ -59,7 +65,7 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
         return answer
 
     def query(text: str) -> DataFrame:
-        return frame_of(spark, _with_text(command, text))
+        return _rows_of(spark, _with_text(command, text))
 
     dialect = dialect_of(sql.query, lambda: application.backend.settings(spark))
     view = temporary_view(sql.query, dialect) if "delta" in sql.query.lower() else None
@@ -88,16 +94,20 @@ def _of_rows(
         if not isinstance(change, Insert):
             refuse_view(spark, change.table.parts, type(change).__name__.upper())
         return None
-    _refuse_variables(_sql_of(command).query)
+    refuse_variables(_sql_of(command).query, spark)
     if isinstance(change, Insert):
         if not is_table(path):
             raise failed("TABLE_OR_VIEW_NOT_FOUND", table=column_sql(change.table.parts))
         if _has_parameters(change.replace_where) or _has_parameters(change.replace_on):
-            return run_sql(application, spark, _with_literals(command))
+            plain = _with_literals(command)
+            refuse_variables(_sql_of(plain).query, spark)
+            return run_sql(application, spark, plain)
         return insert_of(application, spark, change, path, query if change.by_name else lambda text: _with_names(query(text)))
     # The source of a MERGE is read by `query`, which has the DataFrames.
     with contextlib.nullcontext() if isinstance(change, Merge) else _given_frames(spark, command):
-        return changed_rows(application, spark, filled(_sql_of(command), is_typed=True), path, query)
+        text = filled(_sql_of(command), is_typed=True)
+        refuse_variables(text, spark)  # Spark would also replace those in the values of arguments
+        return changed_rows(application, spark, text, path, query)
 
 
 @contextlib.contextmanager
@@ -136,23 +146,16 @@ def _of_table(application: Application, spark: SparkSession, command: proto.Rela
         return None
 
     def query(text: str) -> DataFrame:
-        return frame_of(spark, _with_text(plain, text))
+        return _rows_of(spark, _with_text(plain, text))
 
     text = _sql_of(plain).query
     try:
         if "${" in text and not _has_query(text) and table_statement(text) is not None:
-            _refuse_variables(text)
+            refuse_variables(text, spark)
         return explained(application, spark, text, query) or run_table_statement(application, spark, text, query)
     except UnreadableTextError:
         refuse_unread(text, query)
         return None
-
-
-def _refuse_variables(text: str) -> None:
-    """Raise UnsupportedFeatureError for a statement of bayou with `${name}`, where Spark puts the value of a setting."""
-    if "${" in text:
-        what = "A statement about a table by path with a variable such as ${name}"
-        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=what, features=("Spark Connect",))
 
 
 def _has_parameters(part: Part | None) -> bool:
@@ -174,6 +177,11 @@ def _has_query(text: str) -> bool:
     except UnreadableTextError:
         return False
     return isinstance(statement, Create) and statement.query is not None
+
+
+def _rows_of(spark: SparkSession, query: proto.Relation) -> DataFrame:
+    """Return the rows of a query. A classic session finds the Delta tables in it, too, once `bayou.enable` has prepared it."""
+    return frame_of(spark, query) if is_of_connect(spark) else spark.sql(filled(_sql_of(query), is_typed=True))
 
 
 def _sql_of(command: proto.Relation) -> proto.SQL:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -17,7 +17,10 @@ from pyspark.sql.types import StructType as SparkStructType
 from bayou.protocol.types.schema import StructField
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.core.statement import SettledCondition
+from bayou.spark.portable.dml.expr import PortableExpr
 from bayou.spark.portable.dml.own_frames import numbered_as
+from bayou.spark.portable.dml.queried_tables import may_query
+from bayou.spark.portable.dml.scalar_queries import with_scalars
 from bayou.spark.portable.dml.settled import Selection, with_numbers
 from bayou.spark.portable.scan.exact import may_differ
 from bayou.spark.portable.scan.rows import scan_frame
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import StructType
     from bayou.spark.dml.core.statement import AssignedValues, Assignment, ChosenRows
     from bayou.spark.expr import Expr
-    from bayou.spark.portable.dml.expr import PortableExpr
     from bayou.spark.read.session_table import SessionTable
 
 _GROUP = "__bayou_group"
@@ -117,14 +119,19 @@ class PortableStatement:
 
     @contextlib.contextmanager
     def settled(self, target: SessionTable, snapshot: Snapshot, condition: Expr) -> Iterator[SettledCondition]:
-        """Select the rows once. Within the block, `rows` marks them.
-
-        What the subqueries read is not known, so that they may have read the table itself.
-        """
-        selection = Selection.of(self, target, snapshot, cast("PortableExpr", condition))
+        """Put the values of scalar subqueries in their place. If others are left, select the rows once: then `rows` marks them."""
+        given = cast("PortableExpr", condition)
+        reads_table = may_query(snapshot.table_uri, [given.given], target.settings)
+        (text,), evaluated = with_scalars(target.spark, [given.given], target.settings)
+        found = replace(PortableExpr.of(text, given.scope), type=given.type) if evaluated else given
+        predicates = (found.predicate(snapshot.schema),) if evaluated else ()
+        if not found.has_subquery:
+            yield SettledCondition(found, predicates, reads_table)
+            return
+        selection = Selection.of(self, target, snapshot, found)
         self.selections.append(selection)
         try:
-            yield SettledCondition(selection.expression, (), reads_table=True)
+            yield SettledCondition(selection.expression, predicates, reads_table)
         finally:
             self.selections.remove(selection)
 
@@ -142,9 +149,10 @@ class PortableStatement:
         """Whether all new values are certainly the same at every evaluation."""
         return all(each.is_steady for each in self.values.expressions)
 
-    def values_may_read(self, target: SessionTable, snapshot: Snapshot) -> bool:  # noqa: ARG002  (the interface)
-        """Whether a new value contains a subquery: what it reads is not known."""
-        return self.values_have_subquery
+    def values_may_read(self, target: SessionTable, snapshot: Snapshot) -> bool:
+        """Whether a subquery of a new value may read the table."""
+        queries = [each.given for each in self.values.expressions if each.has_subquery]
+        return may_query(snapshot.table_uri, queries, target.settings)
 
     def new_columns(self, rows: DataFrame) -> PortableColumns:  # noqa: ARG002  (the interface)
         """Begin a projection of rows of the statement to new values."""

@@ -27,6 +27,7 @@ from bayou.spark.portable.casts import casts_implicitly
 from bayou.spark.portable.dml.expr import STEADY, PortableExpr, Scope
 from bayou.spark.portable.dml.instants import at_one_instant
 from bayou.spark.portable.dml.own_frames import numbered_as, numbers_of
+from bayou.spark.portable.dml.queried_tables import may_query
 from bayou.spark.portable.dml.resolver import StatementResolution
 from bayou.spark.portable.dml.scalar_queries import with_scalars
 from bayou.spark.portable.dml.statement import named
@@ -107,8 +108,13 @@ class MergeResolution:
         for when, values in clauses[1:]:
             (new_when, *new_values), evaluated = with_scalars(request.target.spark, [when, *values], request.settings)
             found.append((new_when, new_values))
-            reads_table = reads_table or evaluated
+            reads_table = reads_table or (evaluated and self._may_query([when, *values]))
         return found, reads_table
+
+    def _may_query(self, given: Sequence[Any]) -> bool:
+        """Whether the subqueries of expressions may read the table."""
+        texts = [each for each in given if isinstance(each, str)]
+        return may_query(self._snapshot.table_uri, texts, self._request.settings)
 
     def _at_one_instant(self) -> list[tuple[Any, list[Any]]]:
         """Return the search condition, and the condition and values of each clause, in whose texts the time is the same."""

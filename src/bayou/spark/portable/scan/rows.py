@@ -148,8 +148,21 @@ class Streamed(Protocol):
         """Return the rows of the files."""
         ...
 
-    def condition(self, metadata: str) -> Column:
-        """Return the condition that a row is not deleted."""
+    @property
+    def further_fields(self) -> Sequence[StructField]:
+        """Columns of the files to read that the table does not have."""
+        ...
+
+    def chosen(self, rows: DataFrame, metadata: str) -> DataFrame:
+        """Return the rows that the stream has. They may have auxiliary columns.
+
+        Args:
+            metadata: the name of Spark's column of file metadata.
+        """
+        ...
+
+    def further_columns(self) -> Sequence[Column]:
+        """Return the stream's columns after the table's."""
         ...
 
     def partition(self, name: str, metadata: str) -> Column:
@@ -229,10 +242,11 @@ class _Scan:
         """Return the rows of a stream."""
         if self._by_id:
             find_columns_by_ids(self.spark)
-        rows = streamed.read(spark_schema(self._read_fields()))
+        rows = streamed.read(spark_schema([*self._read_fields(), *streamed.further_fields]))
         metadata = self._metadata_name()
-        rows = rows.where(streamed.condition(metadata))
-        return rows.select(*self._columns(lambda name, _: streamed.partition(name, metadata)))
+        rows = streamed.chosen(rows, metadata)
+        columns = self._columns(lambda name, _: streamed.partition(name, metadata))
+        return rows.select(*columns, *streamed.further_columns())
 
     def by_stored_types(self, positions: pa.Array | None) -> DataFrame:
         """Return the union of a scan for each group of files with the same types, each cast to the table's types."""

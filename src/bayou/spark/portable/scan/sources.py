@@ -13,6 +13,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 from bayou.errors import failed
 from bayou.log.actions.keys import hadoop_uris
 from bayou.protocol.actions.paths import to_uri
+from bayou.spark.portable.own_delta import check_scan
 from bayou.spark.portable.scan.carrier import carrier
 from bayou.spark.portable.scan.guards import guard_lists
 from bayou.spark.portable.scan.vectors import BLOCKS, block_file, block_table
@@ -128,6 +129,7 @@ class _Listed:
     def read(self, schema: StructType, options: Mapping[str, str]) -> DataFrame:
         guard_lists(self.spark)
         frame = self.spark.read.schema(schema).options(**OPTIONS, **options).parquet(self.carrier.folder)
+        check_scan(frame, self.files.snapshot)
         self.carrier.keep_with(frame)
         # If only the list is gone, and not its folder, Spark finds no files. Therefore each analysis looks at the list, too. The
         # condition has no effect, and the optimizer removes it. A union or a join would be a second source for input_file_name().

@@ -5,7 +5,8 @@
   one for each trigger.
 - A batch is a folder with a list of its data files. Spark reads exactly these, without listing anything. If one of them is
   missing, the query fails. Their modification times in the list are numbers, which go on from batch to batch.
-- The note holds what the rows of these files need: partition values and deletion vectors. Spark reads it for each batch.
+- The note holds what the rows of these files need: partition values, deletion vectors, and the changes of a change feed. Spark
+  reads it for each batch.
 
 A file that is not Parquet lies next to each list. If Spark ignores a list, it lists the folder, and fails on that file.
 """
@@ -17,7 +18,7 @@ import json
 import re
 import secrets
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import DeltaError
@@ -25,15 +26,17 @@ from bayou.protocol.actions.paths import hadoop_uri
 from bayou.spark.portable.scan.carrier import DECOY, DECOY_TEXT
 from bayou.spark.portable.scan.listed_files import ListedFiles
 from bayou.spark.portable.scan.manifest import LIST, Numbers, encoded_list, line
+from bayou.spark.portable.streams.facts import NO_FACTS
 from bayou.storage import delete_many, list_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Container, Sequence
 
     import pyarrow as pa
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.portable.scratch.folders import Scratch
+    from bayou.spark.portable.streams.facts import Facts
 
 NOTE: Final = "note-of-the-stream.json"
 """The name of the note. It has one line."""
@@ -46,19 +49,6 @@ MOST_FILES: Final = 1 << 30
 _HEAD: Final = "v1"
 _FOLDER: Final = re.compile(r"/stream-[0-9a-f]{16}/?$")
 _METADATA: Final = LIST.partition("/")[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What the rows of some files need to know about their files.
-
-    Attributes:
-        partitions: a string for each file, by the physical names of the partition columns.
-        words: the bits of the deleted rows of each file, in 64-bit words; empty if no column has them.
-    """
-
-    partitions: Mapping[str, Sequence[str | None]]
-    words: Sequence[Sequence[int]]
 
 
 @dataclass
@@ -95,7 +85,7 @@ class StreamFolder:
         """
         self._time = time_before
         self.scratch.put(f"{self.name}/{DECOY}", DECOY_TEXT)
-        self.put_note(0, Facts({}, []), 0)
+        self.put_note(0, NO_FACTS, 0)
         self._put_list()
 
     def put_note(self, base: int, facts: Facts, count: int) -> None:
@@ -111,6 +101,8 @@ class StreamFolder:
             values[f"p{position}"] = list(distinct)
             codes[f"p{position}"] = [distinct[text] for text in texts]
         note: dict[str, Any] = {"base": base, "count": count, "values": values, "codes": codes, "words": list(facts.words)}
+        if facts.changes is not None:
+            note |= asdict(facts.changes)
         self.scratch.put(f"{self.name}/{NOTE}", json.dumps(note, separators=(",", ":")).encode())
 
     def publish(self, *batches: str) -> None:

@@ -41,8 +41,22 @@ def batch_function(package: bytes, facts: Mapping[str, Any]) -> Callable[[Any, i
         facts: the attributes of a `BatchWriter`, as plain values.
     """
     writer = f"{__package__}.batches"
+    install = installer()
 
     def write_batch(frame: Any, number: int) -> None:
+        import importlib  # noqa: PLC0415  (the process has none of this module's imports)
+
+        install(package)
+        importlib.import_module("bayou").enable(frame.sparkSession)
+        importlib.import_module(writer).BatchWriter(**facts).write(frame, number)
+
+    return write_batch
+
+
+def installer() -> Callable[[bytes], None]:
+    """Return a function that lets its process import bayou from the ZIP file of `packed`. It needs nothing of this module."""
+
+    def install(package: bytes) -> None:
         import importlib.abc  # noqa: PLC0415  (the process has none of this module's imports)
         import importlib.util  # noqa: PLC0415
         import io  # noqa: PLC0415
@@ -74,7 +88,5 @@ def batch_function(package: bytes, facts: Mapping[str, Any]) -> Callable[[Any, i
             with zipfile.ZipFile(io.BytesIO(package)) as archive:
                 finder.sources = {name: archive.read(name) for name in archive.namelist()}
             sys.meta_path.insert(0, finder)
-        importlib.import_module("bayou").enable(frame.sparkSession)
-        importlib.import_module(writer).BatchWriter(**facts).write(frame, number)
 
-    return write_batch
+    return install

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from pyspark.sql.types import ArrayType, StringType
@@ -17,13 +17,14 @@ from bayou.spark.portable.scratch.scratch import SETTING
 from bayou.spark.portable.streams.folder import FAILED, MOST_FILES, NOTE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType as SparkType
     from pyspark.sql.types import StructType
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import StructField
 
 _ONE_BATCH: Final = {"maxFilesPerTrigger": "1"}
 """Spark takes one batch a trigger. What the program wants is how many files a batch has."""
@@ -47,30 +48,41 @@ class StreamedRows:
     first: int
     partitions: Mapping[str, SparkType]
     has_vectors: bool
+    _noted: ClassVar[Mapping[str, str]] = {}
+    """Further fields of the note, with their types."""
 
     def read(self, schema: StructType) -> DataFrame:
         """Return the rows of the files."""
         return self.spark.readStream.schema(schema).options(**OPTIONS, **_ONE_BATCH).parquet(self.place)
 
-    def condition(self, metadata: str) -> Column:
-        """Return the condition that a row is not deleted. The query fails if its file is not in the lists of the run.
+    @property
+    def further_fields(self) -> Sequence[StructField]:
+        """No columns: those of the table are all."""
+        return ()
 
-        Args:
-            metadata: the name of Spark's column of file metadata.
-        """
-        number = self._number(metadata)
-        # The first condition is about the file alone, so that Spark evaluates it when it plans, and names the error of a batch.
-        condition = (number >= F.lit(0)) & (self._position(metadata) >= F.lit(0))
-        if not self.has_vectors:
-            return condition
-        words = F.get(self._note["words"], self._position(metadata))
-        return condition & (bit_at(words, F.col(f"{metadata}.row_index")) == F.lit(0))
+    def further_columns(self) -> Sequence[Column]:
+        """Return no columns: those of the table are all."""
+        return ()
+
+    def chosen(self, rows: DataFrame, metadata: str) -> DataFrame:
+        """Return the rows that are not deleted. The query fails if the file of a row is not in the lists of the run."""
+        condition = self._is_listed(metadata)
+        if self.has_vectors:
+            words = F.get(self._note["words"], self._position(metadata))
+            condition = condition & (bit_at(words, F.col(f"{metadata}.row_index")) == F.lit(0))
+        return rows.where(condition)
 
     def partition(self, name: str, metadata: str) -> Column:
         """Return the value of a partition column, by its physical name."""
+        return self._partition(name, self._position(metadata))
+
+    def _partition(self, name: str, position: Column) -> Column:
         place = f"p{list(self.partitions).index(name)}"
-        code = F.get(self._note["codes"][place], self._position(metadata))
-        return F.get(self._note["values"][place], code)
+        return F.get(self._note["values"][place], F.get(self._note["codes"][place], position))
+
+    def _is_listed(self, metadata: str) -> Column:
+        # The first condition is about the file alone, so that Spark evaluates it when it plans, and names the error of a batch.
+        return (self._number(metadata) >= F.lit(0)) & (self._position(metadata) >= F.lit(0))
 
     def _number(self, metadata: str) -> Column:
         number = F.unix_millis(F.col(f"{metadata}.file_modification_time")) - F.lit(self.first)
@@ -93,9 +105,10 @@ class StreamedRows:
         values = ", ".join(f"{name}: array<string>" for name in names)
         codes = ", ".join(f"{name}: array<int>" for name in names)
         text = f"base int, count int, values struct<{values}>, codes struct<{codes}>, words array<array<bigint>>"
+        text = ", ".join([text, *(f"{name} {kind}" for name, kind in self._noted.items())])
         note = F.from_json(F.col("value"), text, {"mode": "FAILFAST"})
         read = self.spark.read.text(f"{self.place}/{NOTE}").select(note.alias("note"))
-        parts = [F.col(f"note.{name}").alias(name) for name in ("base", "count", "codes", "words")]
+        parts = [F.col(f"note.{name}").alias(name) for name in ("base", "count", "codes", "words", *self._noted)]
         cast = [
             _cast(F.col(f"note.values.{name}"), kind).alias(name)
             for name, kind in zip(names, self.partitions.values(), strict=True)

@@ -18,23 +18,22 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError, failed
 from bayou.log.changes.feed import ChangeFeed
-from bayou.log.rows.vector_reader import read_vectors
 from bayou.log.streaming.request.limits import ReadLimits
-from bayou.spark.portable.scan.vectors import words_of
 from bayou.spark.portable.scratch.scratch import SETTING, scratch_at
-from bayou.spark.portable.streams.folder import Facts, delete_batch, delete_run, put_list
+from bayou.spark.portable.streams.facts import NO_FACTS, joined
+from bayou.spark.portable.streams.folder import delete_batch, delete_run, put_list
 from bayou.spark.portable.streams.planned_batches import PlannedBatch
-from bayou.spark.scan.vector_loading import within_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from bayou.log.streaming.batches.files import StreamFiles
     from bayou.log.streaming.request.offsets import SourceOffset
     from bayou.log.streaming.source import StreamingSource
     from bayou.spark.portable.streams.checkpoints import Entry, Reached
+    from bayou.spark.portable.streams.facts import BatchFiles, FactReader, Facts
     from bayou.spark.portable.streams.folder import StreamFolder
 
 _AHEAD: Final = 2
@@ -73,8 +72,7 @@ class SourceRun:
         folder: where its batches are published.
         look: returns how far the query has come.
         trigger: when the query runs.
-        partitions: the physical names of the partition columns, in the order of the note.
-        has_vectors: whether the query's plan leaves out deleted rows.
+        facts: reads what the rows of the files need.
         storage_options: credentials for this process.
     """
 
@@ -83,8 +81,7 @@ class SourceRun:
     folder: StreamFolder
     look: Callable[[], Reached | None]
     trigger: Trigger
-    partitions: tuple[str, ...]
-    has_vectors: bool
+    facts: FactReader
     storage_options: Mapping[str, str] = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -183,17 +180,17 @@ class SourceRun:
             raise failed("stream-batch-lost", table=self.source.table_uri, folder=entry.parent, batch=batch.number, setting=SETTING)
         name, folder = batch.name, self.folder
         try:
-            files = self._files(batch.start, batch.end)
+            planned = self.source.batch(batch.start, batch.end)
             if is_last and batch.start == batch.end:  # it may be one that failed
                 self.source.latest_offset(batch.end, self.source.limits)
-            facts = self._facts(files)
+            files = self.facts.read(planned)
         except DeltaError as error:
             self._fail(error)
             put_list(scratch, name, folder.failure_list(error))
-            self._waiting.append(_Published(batch, self._next_file, Facts({}, []), 0, entry.parent))
+            self._waiting.append(_Published(batch, self._next_file, NO_FACTS, 0, entry.parent))
             return
-        put_list(scratch, name, folder.batch_list(files.snapshot, files.files.select(["path", "size"]), self._next_file))
-        self._waiting.append(self._numbered(batch, files, facts, entry.parent))
+        put_list(scratch, name, folder.batch_list(files.snapshot, files.files, self._next_file))
+        self._waiting.append(self._numbered(batch, files, entry.parent))
 
     def _next_name(self) -> str | None:
         """Write the list of the next batch. Return the name of its folder; None if there is nothing to read."""
@@ -205,15 +202,15 @@ class SourceRun:
             end = self.source.latest_offset(self._end, limits)
             if end is None or end == self._end:
                 return None
-            end, files, facts = self._fitting(begin, end)
+            end, files = self._fitting(begin, end)
         except DeltaError as error:
             self._fail(error)
             return self._failed(begin, error)
         if files is None:
             return None
         batch = PlannedBatch(self._next_batch, begin, end)
-        self.folder.put_batch(batch.name, files.snapshot, files.files.select(["path", "size"]), self._next_file)
-        self._waiting.append(self._numbered(batch, files, facts))
+        self.folder.put_batch(batch.name, files.snapshot, files.files, self._next_file)
+        self._waiting.append(self._numbered(batch, files))
         self._end = end
         self._next_batch += 1
         return batch.name
@@ -221,7 +218,7 @@ class SourceRun:
     def _failed(self, begin: SourceOffset, error: DeltaError) -> str:
         batch = PlannedBatch(self._next_batch, begin, begin)
         self.folder.put_failure(batch.name, error)
-        self._waiting.append(_Published(batch, self._next_file, Facts({}, []), 0))
+        self._waiting.append(_Published(batch, self._next_file, NO_FACTS, 0))
         self._next_batch += 1
         return batch.name
 
@@ -230,60 +227,39 @@ class SourceRun:
         self._error = error
         _logger.info("a stream cannot go on: %s", error)
 
-    def _fitting(self, begin: SourceOffset, end: SourceOffset) -> tuple[SourceOffset, StreamFiles | None, Facts]:
+    def _fitting(self, begin: SourceOffset, end: SourceOffset) -> tuple[SourceOffset, BatchFiles | None]:
         """Return a batch that fits into a list, which has no path twice. It ends earlier if necessary."""
-        files = self._files(begin, end)
-        paths = files.files["path"].to_pylist()
-        seen: set[str] = set()
-        first_repeated = next((place for place, path in enumerate(paths) if path in seen or seen.add(path)), None)  # type: ignore[func-returns-value]
-        if first_repeated is not None:
-            shorter = self.source.latest_offset(self._end, ReadLimits(first_repeated))
+        planned = self.source.batch(begin, end)
+        repeated = None if isinstance(planned, ChangeFeed) else _first_repeated(planned.files)
+        if repeated is not None:
+            shorter = self.source.latest_offset(self._end, ReadLimits(repeated))
             assert shorter is not None and shorter < end  # noqa: PT018, S101  (it has fewer files)
-            end, files = shorter, self._files(begin, shorter)
-        facts = self._facts(files)
-        words = sum(len(each) for each in facts.words)
-        waiting = sum(len(each) for one in self._waiting for each in one.facts.words)
+            end, planned = shorter, self.source.batch(begin, shorter)
+        files = self.facts.read(planned)
+        words = files.facts.num_words
+        waiting = sum(each.facts.num_words for each in self._waiting)
         if words + waiting > _MOST_WORDS:
             if waiting and self.trigger is Trigger.ALWAYS:
-                return begin, None, facts
+                return begin, None
             raise failed(
                 "stream-vectors-too-large",
                 table=self.source.table_uri,
-                num_files=len(paths),
+                num_files=files.files.num_rows,
                 most=_MOST_WORDS * 8,
                 size=(words + waiting) * 8,
             )
-        return end, files, facts
+        return end, files
 
-    def _files(self, begin: SourceOffset, end: SourceOffset) -> StreamFiles:
-        files = self.source.batch(begin, end)
-        assert not isinstance(files, ChangeFeed)  # noqa: S101  (such streams are refused)
-        return files
-
-    def _facts(self, files: StreamFiles) -> Facts:
-        texts = files.partition_texts() if self.partitions else {}
-        partitions = {name: texts[name].to_pylist() for name in self.partitions}
-        descriptors = files.files["deletion_vector"].combine_chunks()
-        if descriptors.null_count == len(descriptors):
-            return Facts(partitions, [[]] * len(descriptors) if self.has_vectors else [])
-        if not self.has_vectors:
-            raise failed("stream-vectors-new", table=self.source.table_uri)
-        vectors = within_files(
-            read_vectors(files.snapshot, descriptors, self.storage_options), files.snapshot.table_uri, files.num_records
-        )
-        return Facts(partitions, words_of(vectors))
-
-    def _numbered(self, batch: PlannedBatch, files: StreamFiles, facts: Facts, parent: str | None = None) -> _Published:
+    def _numbered(self, batch: PlannedBatch, files: BatchFiles, parent: str | None = None) -> _Published:
         first, count = self._next_file, files.files.num_rows
         self._next_file += count
-        return _Published(batch, first, facts, count, parent)
+        return _Published(batch, first, files.facts, count, parent)
 
     def _write_note(self) -> None:
         waiting = self._waiting
-        texts = {name: [text for each in waiting for text in each.facts.partitions.get(name, ())] for name in self.partitions}
-        words = [words for each in waiting for words in each.facts.words]
         base = waiting[0].first if waiting else self._next_file
-        self.folder.put_note(base, Facts(texts, words), sum(each.count for each in waiting))
+        facts = joined([each.facts for each in waiting], self.facts.partitions)
+        self.folder.put_note(base, facts, sum(each.count for each in waiting))
 
     def _complete(self, done: list[_Published]) -> None:
         if self._error is not None and done[-1] is self._waiting[-1]:
@@ -311,3 +287,13 @@ class SourceRun:
             scratch = scratch_at(self.spark, published.parent, self.storage_options)
             if scratch is not None:
                 delete_batch(scratch, published.batch.name)
+
+
+def _first_repeated(files: pa.Table) -> int | None:
+    """Return the place of the first file whose path occurs before it; None if each path occurs once."""
+    seen: set[str] = set()
+    for place, path in enumerate(files["path"].to_pylist()):
+        if path in seen:
+            return place
+        seen.add(path)
+    return None

@@ -36,9 +36,28 @@ def write_batches(spark: SparkSession, command: proto.WriteStreamOperationStart)
         UnsupportedFeatureError: the output mode is update.
         InvalidOptionError: the checkpoint is missing, or the value of an option is not valid.
     """
+    facts = batch_facts(spark, command)
+    if facts is None:
+        return
+    for field in ("format", "path", "table_name", "partitioning_column_names", "clustering_column_names", "options"):
+        command.ClearField(cast("Any", field))
+    command.options[_CHECKPOINT] = facts["checkpoint"]
+    function = command.foreach_batch.python_function
+    serializer: Any = cast("Any", CloudPickleSerializer)()
+    function.command = serializer.dumps(batch_function(packed(), facts))
+    function.python_ver = get_python_ver()
+
+
+def batch_facts(spark: SparkSession, command: proto.WriteStreamOperationStart) -> dict[str, Any] | None:
+    """Return the arguments of the `BatchWriter` of a stream into a Delta table; None for other streams.
+
+    Raises:
+        UnsupportedFeatureError: the output mode is update.
+        InvalidOptionError: the checkpoint is missing, or the value of an option is not valid.
+    """
     path = _path(command)
     if path is None:
-        return
+        return None
     options = {name: value for name, value in command.options.items() if name.lower() != "path"} | {"path": path}
     if command.clustering_column_names:
         options["clusterBy"] = ",".join(command.clustering_column_names)
@@ -51,14 +70,7 @@ def write_batches(spark: SparkSession, command: proto.WriteStreamOperationStart)
     partitions = list(command.partitioning_column_names)
     sink_options(options, partitions, mode)  # so that a wrong option is an error now, and not in the first batch
     checkpoint = _checkpoint(spark, command, path)
-    facts = {"options": options, "partitions": partitions, "output_mode": mode, "checkpoint": checkpoint}
-    for field in ("format", "path", "table_name", "partitioning_column_names", "clustering_column_names", "options"):
-        command.ClearField(cast("Any", field))
-    command.options[_CHECKPOINT] = checkpoint
-    function = command.foreach_batch.python_function
-    serializer: Any = cast("Any", CloudPickleSerializer)()
-    function.command = serializer.dumps(batch_function(packed(), facts))
-    function.python_ver = get_python_ver()
+    return {"options": options, "partitions": partitions, "output_mode": mode, "checkpoint": checkpoint}
 
 
 def _path(command: proto.WriteStreamOperationStart) -> str | None:

@@ -15,17 +15,21 @@ from pyspark.sql.connect import proto
 from pyspark.sql.connect.streaming.query import StreamingQuery
 
 from bayou.errors import failed
+from bayou.plan.predicates.predicate import columns as columns_of
 from bayou.spark.portable.client import client_of
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.requests.messages import RELATION
 from bayou.spark.portable.scan.rows import stream_frame
 from bayou.spark.portable.scan.session_settings import ScanSettings
 from bayou.spark.portable.scratch.scratch import SETTING, lasting_scratch_of, scratch_of
+from bayou.spark.portable.streams.changes import StreamedChanges
 from bayou.spark.portable.streams.checkpoints import has_run, reached
+from bayou.spark.portable.streams.facts import FactReader
 from bayou.spark.portable.streams.folder import StreamFolder
 from bayou.spark.portable.streams.follower import Follower, follower_of
 from bayou.spark.portable.streams.rows import StreamedRows
 from bayou.spark.portable.streams.running import SourceRun, Trigger
+from bayou.spark.portable.streams.start_lock import StartLock
 from bayou.spark.session.given_options import report_unknown_of_stream
 from bayou.spark.streaming.opening import open_source
 from bayou.spark.types.types import spark_data_type
@@ -36,6 +40,8 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.log.streaming.request.options import StreamOptions
+    from bayou.plan.predicates.predicate import Predicate
+    from bayou.spark.portable.scratch.folders import Scratch
     from bayou.spark.portable.streams.checkpoints import Reached
     from bayou.spark.session.application import Application
     from bayou.spark.streaming.opening import OpenedSource
@@ -57,8 +63,20 @@ class _Start:
     checkpoint: str | None
     trigger: Trigger
     runs: list[SourceRun] = field(default_factory=list)
-    goes_on: bool = False
-    """Whether the query has run before."""
+    locks: dict[str, StartLock] = field(default_factory=dict)
+    """By the folders with the folders of the runs."""
+
+    def lock(self, scratch: Scratch, table: str) -> None:
+        """Keep other clients from starting the query, until the server has started it here."""
+        if self.checkpoint is not None and scratch.uri not in self.locks:
+            lock = StartLock(scratch, self.checkpoint, table)
+            lock.acquire()
+            self.locks[scratch.uri] = lock
+
+    def release(self) -> None:
+        """Let other clients start the query."""
+        for lock in self.locks.values():
+            lock.release()
 
 
 class TableStreams:
@@ -80,14 +98,23 @@ class TableStreams:
         if not _mark(command.input):
             yield None
             return
-        checkpoint = self._checkpoint(command)
-        start = _Start(checkpoint, _trigger(command), goes_on=checkpoint is not None and has_run(self._spark, checkpoint))
+        self._release_refused()
+        start = self._of_thread.latest = _Start(self._checkpoint(command), _trigger(command))
         self._of_thread.replaced = start
         try:
             yield lambda result: self._started(start, result)
+        except BaseException:
+            start.release()
+            raise
         finally:
             self._of_thread.replaced = None
         self._of_thread.ready = start
+
+    def _release_refused(self) -> None:
+        """Release what the last start of this thread holds if the server refused it."""
+        latest: _Start | None = getattr(self._of_thread, "latest", None)
+        if latest is not None:
+            latest.release()
 
     def before_start(self, command: proto.WriteStreamOperationStart) -> None:
         """Publish the first batches of a query, before the server gets its start, as `starting` has changed it.
@@ -99,12 +126,18 @@ class TableStreams:
         self._of_thread.ready = None
         if start is None:
             return
-        if start.goes_on:
-            self._run_pending(command)
+        try:
+            if start.checkpoint is not None and has_run(self._spark, start.checkpoint):
+                self._run_pending(command)
+                for run in start.runs:
+                    run.look_again()
             for run in start.runs:
-                run.look_again()
-        for run in start.runs:
-            run.publish()
+                run.publish()
+            for lock in start.locks.values():
+                lock.check()
+        except BaseException:
+            start.release()
+            raise
 
     def _run_pending(self, command: proto.WriteStreamOperationStart) -> None:
         own = proto.WriteStreamOperationStart()
@@ -117,13 +150,14 @@ class TableStreams:
             result = answer["write_stream_operation_start_result"]
             StreamingQuery(cast("Any", self._spark), result.query_id.id, result.query_id.run_id).awaitTermination()
 
-    def frame(self, options: Mapping[str, str]) -> DataFrame:
+    def frame(self, options: Mapping[str, str], predicate: Callable[[Snapshot], Predicate | None]) -> DataFrame:
         """Return the rows of a stream from a table.
 
         Outside of `starting` it only serves to be analysed: a query on it fails.
 
         Args:
             options: the reader's options, with the path.
+            predicate: returns a predicate that all rows satisfy that the query keeps, for the version whose schema the stream has.
 
         Raises:
             DeltaError: the table does not exist or cannot be read as a stream, or an option is not valid.
@@ -137,8 +171,8 @@ class TableStreams:
         ScanSettings.of(self._spark).check_lists(snapshot)
         start: _Start | None = getattr(self._of_thread, "replaced", None)
         if start is None or _INDEX not in options:
-            return stream_frame(self._rows(snapshot, self._folder_to_show(snapshot, opened.storage_options)))
-        return self._begun(start, int(options[_INDEX]), opened)
+            return stream_frame(self._rows(opened, self._folder_to_show(snapshot, opened.storage_options)))
+        return self._begun(start, int(options[_INDEX]), opened, predicate(snapshot))
 
     def catch_up(self, command: proto.StreamingQueryCommand) -> None:
         """Before Spark processes all that is available, publish what is committed now."""
@@ -146,34 +180,39 @@ class TableStreams:
         if follower is not None:
             follower.wait_until_all_is_read()
 
-    def _begun(self, start: _Start, index: int, opened: OpenedSource) -> DataFrame:
+    def _begun(self, start: _Start, index: int, opened: OpenedSource, where: Predicate | None) -> DataFrame:
         checkpoint, spark, snapshot, storage_options = start.checkpoint, self._spark, opened.snapshot, opened.storage_options
         scratch = lasting_scratch_of(spark, snapshot, checkpoint, storage_options)
         if scratch is None:
             raise failed("stream-folder-not-shared", at=snapshot, setting=SETTING)
+        start.lock(scratch, snapshot.table_uri)
         folder = StreamFolder(scratch)
-        rows = self._rows(snapshot, folder)
+        rows = self._rows(opened, folder)
 
         def look() -> Reached | None:
             return None if checkpoint is None else reached(spark, checkpoint, index, snapshot.table_uri)
 
-        partitions = tuple(rows.partitions)
-        run = SourceRun(spark, opened.source, folder, look, start.trigger, partitions, rows.has_vectors, storage_options)
+        where = where if where is not None and columns_of(where) else None
+        facts = FactReader(tuple(rows.partitions), rows.has_vectors, storage_options, where)
+        run = SourceRun(spark, opened.source, folder, look, start.trigger, facts, storage_options)
         start.runs.append(run)
         _unstarted.append(run)
         run.prepare()
         return stream_frame(rows)
 
     def _started(self, start: _Start, result: Any) -> None:
+        start.release()
         for run in start.runs:
             _unstarted.remove(run)
         Follower(self._spark, start.runs, result.query_id.id, result.query_id.run_id).start()
 
-    def _rows(self, snapshot: Snapshot, folder: StreamFolder) -> StreamedRows:
+    def _rows(self, opened: OpenedSource, folder: StreamFolder) -> StreamedRows:
+        snapshot = opened.snapshot
         fields = {each.name: each for each in snapshot.schema.fields}
         partitions = {fields[name].physical_name: spark_data_type(fields[name]) for name in snapshot.partition_columns}
         has_vectors = _VECTORS in (snapshot.protocol.reader_features or ())
-        return StreamedRows(self._spark, snapshot, folder.place, folder.first, partitions, has_vectors)
+        kind = StreamedChanges if opened.options.read_change_feed else StreamedRows
+        return kind(self._spark, snapshot, folder.place, folder.first, partitions, has_vectors)
 
     def _folder_to_show(self, snapshot: Snapshot, storage_options: Mapping[str, str]) -> StreamFolder:
         """Return a folder for a plan that is not started here. A query on it fails, such as one on a temporary view."""
@@ -214,7 +253,6 @@ atexit.register(_delete_unstarted)
 def _refuse(options: StreamOptions, table: str) -> None:
     """Raise UnsupportedFeatureError for an option that only classic sessions have."""
     refused = {
-        "readChangeFeed": options.read_change_feed,
         "schemaTrackingLocation": options.schema_location is not None,
         "withEventTimeOrder": options.with_event_time_order,
     }
