@@ -97,6 +97,8 @@ def test_a_column_of_the_query_with_the_name_default(spark, made):
     _, name = made
     spark.sql(f"INSERT OVERWRITE {name} SELECT id, default FROM (SELECT 3 AS id, 4 AS default)")
     assert found(spark, f"SELECT * FROM {name}") == [(3, 4)]
+    spark.sql(f"INSERT OVERWRITE {name} SELECT 5 AS default, default")
+    assert found(spark, f"SELECT * FROM {name}") == [(5, 5)]
     spark.sql(f"WITH s AS (SELECT 5 AS id, 6 AS default) INSERT OVERWRITE {name} WITH t AS (FROM s) SELECT id, default FROM t")
     assert found(spark, f"SELECT * FROM {name}") == [(5, 6)]
 

@@ -35,12 +35,16 @@ def with_defaults(query: str, value_of: Callable[[int], str]) -> str:
 
 
 def may_be_columns(query: str) -> bool:
-    """Whether a DEFAULT that `with_defaults` would replace may be a column of that name: it is in a SELECT that has a FROM."""
+    """Whether a DEFAULT that `with_defaults` would replace may be a column of that name.
+
+    It is in a SELECT that has a FROM, or that has the name elsewhere, perhaps as the alias of a column to its left.
+    """
     found = words(query)
-    if not any(_defaults(found)):
+    replaced = len(list(_defaults(found)))
+    said = [word.text.upper().strip("`") for word in found if word.text != "("]
+    if not replaced or said[0] != "SELECT" or said[: len(_ROWS)] == list(_ROWS):
         return False
-    said = [word.text.upper() for word in found if word.text != "("]
-    return said[0] == "SELECT" and said[: len(_ROWS)] != list(_ROWS) and "FROM" in said
+    return "FROM" in said or said.count("DEFAULT") > replaced
 
 
 def _defaults(found: list[Word]) -> Iterator[tuple[Word, int]]:

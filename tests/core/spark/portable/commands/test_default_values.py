@@ -40,6 +40,8 @@ MAY_BE_COLUMNS = {
     "select id, default from t": True,
     "(select default from t limit 1)": True,
     "select default where exists (select 1 from t)": True,
+    "select 1 as default, default": True,
+    "select 1 `default`, default": True,
     "select id, default": False,
     "select id, `default` from t": False,
     "select id, default + 1 from t": False,
