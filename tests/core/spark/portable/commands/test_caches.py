@@ -13,15 +13,15 @@ from bayou.spark.portable.commands.tables.caches import cache_table, is_cached
 PATH = "/a/t"
 
 
-class Client:
-    """A client, whose identity counts."""
+class Context:
+    """The context of a classic session, whose identity counts."""
 
 
 class Session:
     """A session, its reader and the only DataFrame of its server in one."""
 
     def __init__(self) -> None:
-        self.client = Client()
+        self.sparkContext = Context()
         self.storageLevel = StorageLevel.NONE
         self.exists = True
 
