@@ -42,6 +42,7 @@ from bayou.spark.read.change_scan import changes_now
 from bayou.spark.read.reader import check_has_columns
 from bayou.spark.read.request import TableRequest, resolve
 from bayou.spark.scan.pruning import choose
+from bayou.spark.session.given_options import report_unknown_of_read
 from bayou.spark.sql.statements.context import Context
 from bayou.spark.types.types import incompatible
 
@@ -93,6 +94,8 @@ class TableAnswers:
         if len(source.paths) > 1:
             raise failed("DELTA_ILLEGAL_OPTION/several-paths", option="path", num_paths=len(source.paths))
         options = {**source.options, **({"path": source.paths[0]} if source.paths else {})}
+        if not read.is_streaming:
+            report_unknown_of_read(options, options.get("path", ""))
         answer = self._stream(options, place) if read.is_streaming else self._placed(options, place)
         self._check_schema(source, answer.frame.drop(METADATA) if isinstance(answer, WithMetadata) else answer)
         return answer

@@ -22,7 +22,7 @@ the table's files has fewer tasks and writes fewer files.
 """
 ONE_TASK: Final = 4 << 20
 """The most bytes that one task reads and writes: it equals Spark's estimate for the cost of opening a file."""
-_FEW_FILES: Final = 32
+FEW_FILES: Final = 32
 """The most files that one task opens one after the other."""
 
 
@@ -182,5 +182,5 @@ def _max_tasks(facts: MergeFacts, found: FirstPass, parts: tuple[Part, ...]) -> 
     """Return the most tasks that write, so that a small MERGE writes few files."""
     if parts == (Part.SOURCE,):
         return max(1, -(-facts.source_bytes // ONE_TASK))
-    is_little = found.num_files <= _FEW_FILES and found.num_bytes + facts.source_bytes <= ONE_TASK
+    is_little = found.num_files <= FEW_FILES and found.num_bytes + facts.source_bytes <= ONE_TASK
     return 1 if is_little and Part.BOTH not in parts and not facts.generates_identities else None

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+from bayou.plan.row_changes import FileTotals
 from bayou.protocol.actions.actions import Metadata
 from bayou.protocol.columns.constraints import constraints_of
 from bayou.protocol.columns.generated_columns import generation_expression
@@ -17,12 +18,14 @@ from bayou.protocol.columns.identity_columns import identity_columns
 from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.target import WriteTarget, changed
+from bayou.spark.data_files.write_jobs import is_gathered
 from bayou.spark.data_files.written_files import NO_FILES, NewFiles
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
 from bayou.spark.dml.merge.counts import OF_SOURCE, OF_TABLE, observed
 from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
-from bayou.spark.dml.merge.written_rows import merge_request, needs_change_rows
+from bayou.spark.dml.merge.strategy import FEW_FILES, ONE_TASK
+from bayou.spark.dml.merge.written_rows import may_repartition, merge_request, needs_change_rows
 from bayou.spark.portable.merge.values import WrittenColumns, nulls
 from bayou.spark.read.change_rows import ROW_ACTION, AuxiliaryColumns, RowAction
 from bayou.spark.types.types import readable_schema
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from bayou.spark.portable.merge.joins import JoinedMerge
     from bayou.spark.portable.merge.resolved import PortableClause
 
+_FEW_ROWS: Final = 10_000
+"""So many rows of the source are few. The server does not say how many bytes they have."""
 _ACTIONS = {Action.UPDATE: RowAction.UPDATED, Action.DELETE: RowAction.DELETED}
 
 
@@ -84,8 +89,23 @@ class Writer:
             return replace(NO_FILES, head=self._table.head)
         counted = [observed(rows, self._merge, name) for name, rows in parts]
         rows = self._columns.generated(reduce(DataFrame.union, counted)).drop(ACTION)
-        written = self._written(rows, self._target(self._merge.resolution.clauses), self._auxiliary, [name for name, _ in parts])
+        rows, target = self._in_one_task(rows, inserts=bool(inserts)), self._target(self._merge.resolution.clauses)
+        written = self._written(rows, target, self._auxiliary, [name for name, _ in parts])
         return replace(written, head=written.head or self._table.head)
+
+    def _in_one_task(self, rows: DataFrame, *, inserts: bool) -> DataFrame:
+        """Coalesce the rows of a small MERGE into one task, and so into one file. The session or the write may decide otherwise.
+
+        Args:
+            inserts: whether the job inserts rows. It may read all candidate files for them.
+        """
+        change = self._merge.change
+        if not may_repartition(change) or is_gathered(merge_request(self._merge).options, self._table):
+            return rows
+        read = change.files.candidates if inserts and self._found.matches is None else self._files
+        totals = FileTotals.of(change.snapshot.files(["size"])["size"], read)
+        is_small = totals.files <= FEW_FILES and totals.size_bytes <= ONE_TASK and self._merge.source.rows <= _FEW_ROWS
+        return rows.coalesce(1) if is_small else rows
 
     def _by_parts(self, inserts: Sequence[PortableClause]) -> NewFiles:
         """Write rows in several jobs, because a job generates the values of an identity column for all of its rows, or for none."""

@@ -7,6 +7,7 @@ import threading
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
 
 from bayou.spark.backend import is_of_connect
 from bayou.spark.portable.requests.rewriting import Rewriter
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from bayou.spark.portable.requests.answers import Answers
 
 _LOCK: Final = threading.Lock()
+_CLIENTS: Final[WeakSet[Any]] = WeakSet()
+"""The clients of the sessions whose requests were rewritten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +66,23 @@ def install(spark: SparkSession, answers: Answers) -> Requests:
             return installed
         rewriter = Rewriter(spark, answers)
         client._stub = Stub(client._stub, rewriter)
+        _CLIENTS.add(client)
         return Requests(client, client._stub, rewriter)
 
 
 def requests_of(spark: SparkSession) -> Requests | None:
     """The requests of a session if they are rewritten, otherwise None."""
-    if not is_of_connect(spark):
-        return None
-    client: Any = spark.client
+    return _requests_of(spark.client) if is_of_connect(spark) else None
+
+
+def all_requests() -> list[Requests]:
+    """The requests of all sessions of the process that are open and rewritten."""
+    with _LOCK:
+        clients = [each for each in _CLIENTS if not each.is_closed]
+    return [found for each in clients if (found := _requests_of(each)) is not None]
+
+
+def _requests_of(client: Any) -> Requests | None:
     stub = client._stub
     if isinstance(stub, Stub) and stub.rewriter is not None:
         return Requests(client, stub, stub.rewriter)

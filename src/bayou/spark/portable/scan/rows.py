@@ -305,8 +305,12 @@ class _Scan:
         return [*found, *(() if self.ids is None else self.ids.fields)]
 
     def _metadata_name(self) -> str:
-        """Return Spark's name for its column of file metadata: it adds underscores if a column has the same name."""
-        name, taken = _METADATA, {f.name.lower() for f in self._read_fields()}
+        """Return Spark's name for its column of file metadata: it adds underscores if a column has the same name.
+
+        The session's setting decides whether names in other cases are the same.
+        """
+        is_exact = self.settings.is_case_sensitive
+        name, taken = _METADATA, {f.name if is_exact else f.name.lower() for f in self._read_fields()}
         while name in taken:
             name = f"_{name}"
         return name
