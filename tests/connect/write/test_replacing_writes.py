@@ -77,6 +77,8 @@ def test_a_condition_says_which_rows_are_overwritten(spark, path):
     with pytest.raises(UnsupportedFeatureError, match="overwrite"):
         frame(spark, (1, "x")).writeTo(name).overwrite(F.exists(F.array("k"), lambda each: each > 2))
     assert rows(spark, path) == [(1, "a"), (6, "b")]
+    frame(spark, (7, "b")).writeTo(name).overwrite(F.expr("DATE'1970-01-01' + int(k) > TIMESTAMP'1970-01-06 12:00:00' -- text"))
+    assert rows(spark, path) == [(1, "a"), (7, "b")]
 
 
 def test_rows_of_the_table_itself_are_no_blind_append(spark, path):
