@@ -93,7 +93,7 @@ def requests_beside(spark: SparkSession) -> list[Requests]:
 
 
 def _host(client: Any) -> str | None:
-    """Return the host of a client's server; None if the client was made with a channel that does not tell it."""
+    """Return the host of a client's server; None if the client was made with a channel that does not state it."""
     try:
         return str(client.host)
     except PySparkNotImplementedError:
