@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from tests.connect.dml.conftest import FEED, VECTORS, WAYS, all_rows
 
@@ -137,4 +137,10 @@ def test_an_error_of_a_value_changes_nothing(make, rows):
     with pytest.raises(Exception, match="no such row") as raised:
         make(VECTORS).update("id = 3", {"v": "raise_error('no such row')"})
     assert not isinstance(raised.value, DeltaError) or raised.value
+    assert rows() == all_rows()
+
+
+def test_a_constant_that_the_type_cannot_hold_is_an_error_where_no_row_gets_it(make, rows):
+    with pytest.raises(PySparkException, match="CAST_INVALID_INPUT"):
+        make().update("id = 1000", {"id": "'x'"})
     assert rows() == all_rows()

@@ -32,7 +32,7 @@ from bayou.spark.portable.lookups import PortableLookups
 from bayou.spark.portable.needs import check_client, check_server
 from bayou.spark.portable.pruning.generation import generation_expression
 from bayou.spark.portable.requests.frames import as_given
-from bayou.spark.portable.requests.installation import all_requests, requests_of
+from bayou.spark.portable.requests.installation import requests_beside, requests_of
 from bayou.spark.portable.scan.runs import ask_settings_once
 from bayou.spark.portable.scratch.folders import literal
 from bayou.spark.portable.scratch.reach import check_before_write
@@ -132,12 +132,12 @@ class PortableBackend:
         raise refusal(name)
 
     def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
-        """Cache again the DataFrames of all sessions of the process whose tables have a new version.
+        """Cache again the DataFrames of the process's sessions whose tables have a new version.
 
         A failure is a warning: the rows are committed.
         """
-        del spark, options
-        for requests in all_requests():
+        del options
+        for requests in requests_beside(spark):
             try:
                 requests.renew_cached()
             except (PySparkException, DeltaError) as error:

@@ -7,6 +7,8 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from tests.connect.dml.conftest import WAYS, all_rows
 from tests.connect.dml.merge.sources import merged, new, source_of
 
+import bayou
+
 
 @WAYS
 def test_matches_are_updated_and_other_rows_inserted(spark, make, rows, ways):
@@ -62,3 +64,10 @@ def test_columns_as_expressions(spark, make, rows, ways):
         values={"id": source.id, "part": F.lit("b"), "v": source["v"]}
     ).execute()
     assert rows() == sorted([*all_rows(3), (3, "a", "NEW"), *new(30)])
+
+
+def test_a_small_merge_writes_one_file(spark, table_path):
+    bayou.write(spark.range(20).selectExpr("id", "'old' v").coalesce(1), table_path)
+    source = spark.range(10, 30).selectExpr("id", "'new' v").repartition(4)
+    result = merged(bayou.DeltaTable.forPath(spark, table_path), source).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert (result.num_updated_rows, result.num_inserted_rows, result.metrics["numTargetFilesAdded"]) == (10, 10, 1)

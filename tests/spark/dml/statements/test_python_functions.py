@@ -9,15 +9,28 @@ from pyspark.sql.types import BooleanType, LongType
 
 import bayou
 
-# Spark calls them for rows whose value is not used, too: they have to take NULL.
-is_even = F.udf(lambda number: number is not None and number % 2 == 0, BooleanType())
-plus_one = F.udf(lambda number: None if number is None else number + 1, LongType())
+
+# Spark calls both functions for rows whose value is not used, too: they have to take NULL.
+def is_even_function():
+    return F.udf(lambda number: number is not None and number % 2 == 0, BooleanType())
+
+
+def plus_one_function():
+    return F.udf(lambda number: None if number is None else number + 1, LongType())
+
+
+def is_even(number):
+    return is_even_function()(number)
+
+
+def plus_one(number):
+    return plus_one_function()(number)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def functions(spark):
-    spark.udf.register("is_even", is_even)
-    spark.udf.register("plus_one", plus_one)
+    spark.udf.register("is_even", is_even_function())
+    spark.udf.register("plus_one", plus_one_function())
 
 
 @pytest.fixture

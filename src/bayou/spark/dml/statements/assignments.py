@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.core.statement import Assignment, ValuePlaces
 
 _STORE_POLICY = "spark.sql.storeAssignmentPolicy"
-_FOLLOWS_SESSION = "spark.databricks.delta.updateAndMergeCastingFollowsAnsiEnabledFlag"
+FOLLOWS_SESSION = "spark.databricks.delta.updateAndMergeCastingFollowsAnsiEnabledFlag"
 """If this setting is true, values are cast by `spark.sql.ansi.enabled` instead of the store policy; see docs/settings.md."""
 
 
@@ -79,7 +79,7 @@ class NewValues:
         self._spark = spark
         self._snapshot = snapshot
         self._by_path = {tuple(name.lower() for name in each.path): each for each in assignments}
-        follows_session = is_on(settings, _FOLLOWS_SESSION)
+        follows_session = is_on(settings, FOLLOWS_SESSION)
         self._policy = "" if follows_session else settings.get(_STORE_POLICY, "ANSI").upper()
         self.names = frozenset(path[0] for path in self._by_path)
 

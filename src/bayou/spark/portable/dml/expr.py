@@ -193,6 +193,11 @@ class PortableExpr:
         return predicate_of(self.tree, replace(self.scope.table, schema=schema), time_zone=zone)
 
     @property
+    def is_constant(self) -> bool:
+        """Whether it certainly has the same value for each row."""
+        return self.is_steady and not self.uses_columns
+
+    @property
     def literal(self) -> bool | None:
         """The value of the literals TRUE and FALSE; None for other expressions."""
         is_boolean = isinstance(self.tree, Literal) and isinstance(self.tree.value, bool)

@@ -19,6 +19,7 @@ from bayou.spark.dml.core.statement import Assignment
 from bayou.spark.dml.core.target import explaining_unknown_columns, table_columns
 from bayou.spark.dml.statements.defaults import default_of
 from bayou.spark.errors.error_classes import error_class_of
+from bayou.spark.portable.dml.constants import check_constants
 from bayou.spark.portable.dml.expr import PortableExpr, Scope
 from bayou.spark.portable.dml.instants import at_one_instant
 from bayou.spark.portable.dml.own_frames import numbered_as, numbers_of
@@ -67,6 +68,7 @@ class PortableResolver:
             for place, (path, kind) in enumerate(zip(paths, kinds, strict=True))
             if kind is not None
         )
+        check_constants(target, snapshot, resolution.columns, zip(paths, made.expressions, strict=True))
         return PortableStatement(resolution.columns, name, where, assigned, made, numbers=numbers)
 
     def replaced(self, target: SessionTable, snapshot: Snapshot, condition: str) -> PortableStatement:
@@ -182,7 +184,7 @@ class StatementResolution:
     def _constant(self, condition: PortableExpr) -> bool | None:
         """Return the value of a condition that uses no column; None for another one. Evaluates it, unless it is a literal."""
         literal = condition.literal
-        if literal is not None or condition.uses_columns or not condition.is_steady:
+        if literal is not None or not condition.is_constant:
             return literal
         return bool(self._target.spark.range(1).select(condition.column).collect()[0][0])
 

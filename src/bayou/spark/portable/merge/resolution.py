@@ -24,6 +24,7 @@ from bayou.spark.dml.merge.resolution.refusals import checked_inserts, unresolve
 from bayou.spark.dml.statements.assignments import checked_assignments
 from bayou.spark.expressions.column_references import refuse_widened
 from bayou.spark.portable.casts import casts_implicitly
+from bayou.spark.portable.dml.constants import check_constants
 from bayou.spark.portable.dml.expr import STEADY, PortableExpr, Scope
 from bayou.spark.portable.dml.instants import at_one_instant
 from bayou.spark.portable.dml.own_frames import numbered_as, numbers_of
@@ -287,10 +288,12 @@ class MergeResolution:
         search = self._as_condition(next(typed[Kind.MATCHED]), "search")
         whens: list[PortableExpr | None] = []
         assigned = []
+        constants: list[tuple[tuple[str, ...], PortableExpr]] = []
         for clause, when, own in zip(self._request.clauses, conditions, pairs, strict=True):
             found = typed[clause.kind]
             whens.append(None if when is None else self._as_condition(next(found), clause.action.value.upper()))
             values = [next(found) for _ in own]
+            constants += zip((path for path, _ in own), values, strict=True)
             given = GivenValues(tuple(each.column for each in values))
             kinds_of = [each.type for each in values]
             assigned.append(
@@ -300,6 +303,7 @@ class MergeResolution:
                     if kind is not None
                 )
             )
+        check_constants(self._request.target, self._snapshot, schema, constants)
         return search, whens, assigned
 
     def _no_rows(self, schema: StructType) -> DataFrame:

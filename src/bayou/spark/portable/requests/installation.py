@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
+from pyspark.errors import PySparkNotImplementedError
+
 from bayou.spark.backend import is_of_connect
 from bayou.spark.portable.requests.rewriting import Rewriter
 from bayou.spark.portable.requests.stub import Stub
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import SparkSession
+    from pyspark.sql.connect import proto
 
     from bayou.spark.portable.requests.answers import Answers
 
@@ -44,6 +47,10 @@ class Requests:
     def renew_cached(self) -> None:
         """Cache again those DataFrames that the program cached and whose tables have a new version."""
         self._rewriter.renew_cached()
+
+    def drop_cached(self, is_meant: Callable[[proto.Relation], bool]) -> None:
+        """Let the server drop the DataFrames that the program cached and whose relations are meant."""
+        self._rewriter.drop_cached(is_meant)
 
     def remove(self) -> None:
         """Leave the session as it was. Requests that run are not disturbed."""
@@ -75,11 +82,22 @@ def requests_of(spark: SparkSession) -> Requests | None:
     return _requests_of(spark.client) if is_of_connect(spark) else None
 
 
-def all_requests() -> list[Requests]:
-    """The requests of all sessions of the process that are open and rewritten."""
+def requests_beside(spark: SparkSession) -> list[Requests]:
+    """The requests of a session and of the others of the process that are open on the same host, as far as they are rewritten."""
+    if not is_of_connect(spark):
+        return []
+    host = _host(spark.client)
     with _LOCK:
-        clients = [each for each in _CLIENTS if not each.is_closed]
+        clients = [each for each in _CLIENTS if not each.is_closed and _host(each) == host]
     return [found for each in clients if (found := _requests_of(each)) is not None]
+
+
+def _host(client: Any) -> str | None:
+    """Return the host of a client's server; None if the client was made with a channel that does not state it."""
+    try:
+        return str(client.host)
+    except PySparkNotImplementedError:
+        return None
 
 
 def _requests_of(client: Any) -> Requests | None:

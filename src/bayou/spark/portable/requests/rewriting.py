@@ -19,7 +19,7 @@ from bayou.spark.portable.requests.observed import ObservedMetrics
 from bayou.spark.portable.requests.relations import Relations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
@@ -111,6 +111,12 @@ class Rewriter:
                 finally:
                     self.relations.cached.add(kept)
             execution.done()
+
+    def drop_cached(self, is_meant: Callable[[proto.Relation], bool]) -> None:
+        """Let the server drop the DataFrames that the program cached and whose relations are meant."""
+        for each in self.relations.cached.frames():
+            if is_meant(each.original):
+                frame_of(self._spark, each.original).unpersist()
 
     def _change(self, plan: proto.Plan, execution: Execution, aliases: Aliases) -> bool:
         """Change an open plan, and say whether it changed."""

@@ -12,10 +12,14 @@ from pyspark import StorageLevel
 from bayou.errors import failed
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.client import client_of
+from bayou.spark.portable.names import path_in
+from bayou.spark.portable.requests.installation import requests_of
+from bayou.spark.read.request import is_table
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.connect import proto
 
     from bayou.spark.session.application import Application
 
@@ -38,7 +42,7 @@ def cache_table(spark: SparkSession, path: str, *, is_lazy: bool, level: Storage
         if uri in tables and _is_kept(tables[uri]):
             return
         tables.pop(uri, None)
-        frame = spark.read.table(f"delta.{quoted_name(path)}")
+        frame = _rows_of(spark, path)
         frame.persist(*([] if level is None else [level]))
         tables[uri] = frame
     if not is_lazy:
@@ -46,9 +50,11 @@ def cache_table(spark: SparkSession, path: str, *, is_lazy: bool, level: Storage
 
 
 def is_cached(spark: SparkSession, path: str) -> bool:
-    """Whether the client cached a table, and the server still keeps its rows."""
+    """Whether the server keeps the rows of a table that the client cached, by its path or as a DataFrame of all of its rows."""
     frame = _cached.get(client_of(spark), {}).get(qualify(path).uri)
-    return frame is not None and _is_kept(frame)
+    if frame is not None and _is_kept(frame):
+        return True
+    return is_table(path) and _is_kept(_rows_of(spark, path))
 
 
 def _is_kept(frame: DataFrame) -> bool:
@@ -69,6 +75,9 @@ def uncache_table(application: Application, spark: SparkSession, path: str) -> N
         frame = _cached.get(client_of(spark), {}).pop(uri, None)
     if frame is not None:
         frame.unpersist()
+    requests = requests_of(spark)
+    if requests is not None:
+        requests.drop_cached(lambda relation: _table_of(relation) == uri)
 
 
 def refresh_table(application: Application, spark: SparkSession, path: str) -> None:
@@ -80,6 +89,19 @@ def refresh_table(application: Application, spark: SparkSession, path: str) -> N
     log = application.logs.get(qualify(path).uri, {})
     log.update()
     application.backend.refresh_caches(spark, log, {})
+
+
+def _rows_of(spark: SparkSession, path: str) -> DataFrame:
+    return spark.read.table(f"delta.{quoted_name(path)}")
+
+
+def _table_of(relation: proto.Relation) -> str | None:
+    """Return the URI of the table whose latest rows a relation reads, and nothing else; otherwise None."""
+    read = relation.read
+    path = path_in(read.named_table.unparsed_identifier)
+    if path is None and read.data_source.format.lower() == "delta" and not read.data_source.options:
+        path = next(iter(read.data_source.paths), None)
+    return None if path is None or read.named_table.options else qualify(path).uri
 
 
 def storage_level(name: str | None) -> StorageLevel | None:
