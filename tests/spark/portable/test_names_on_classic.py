@@ -88,6 +88,7 @@ def test_queries_name_tables_by_path(session: SparkSession, table: str) -> None:
     assert ids(session.sql(f"SELECT * FROM {table} WHERE id = ? OR v = ?", args=[1, "v2"])) == [1, 2]
     assert ids(session.sql(f"SELECT * FROM {table} WHERE id < :most", args={"most": F.lit(2)})) == [0, 1]
     assert ids(session.sql("SELECT * FROM IDENTIFIER(:name) WHERE id = :id", args={"name": table, "id": 3})) == [3]
+    assert ids(session.sql("SELECT * FROM IDENTIFIER(?) WHERE v = ?", args=[table, "v3"])) == [3]
     given = session.range(4, 20)
     assert ids(session.sql(f"SELECT id FROM {{given}} WHERE id IN (SELECT id FROM {table})", given=given)) == list(range(4, 10))
     assert not [each for each in session.catalog.listTables() if each.name.startswith("bayou_")]

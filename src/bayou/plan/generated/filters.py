@@ -26,6 +26,7 @@ from bayou.plan.generated.rules import (
 from bayou.plan.generated.truncation import DATE_FORMATS, DATE_UNITS, TIMESTAMP_UNITS, clock_parts, formatted, truncated
 from bayou.plan.predicates.predicate import And, Column, Comparison, In, IsNull, Literal, Or, StartsWith
 from bayou.protocol.stats.file_stats import is_collated
+from bayou.protocol.types.char_varchar import char_width
 from bayou.protocol.types.instants import MICROS_PER_DAY
 from bayou.protocol.types.schema import StructField, StructType
 
@@ -56,7 +57,7 @@ def partition_rules(schema: StructType, expressions: Mapping[str, Expression]) -
     parts: dict[tuple[Path, str], dict[int, Column]] = {}
     for name, expression in expressions.items():
         field = schema.field(name)
-        if field is None or is_collated(field):
+        if field is None or is_collated(field) or char_width(field):  # chars are stored padded
             continue
         source_and_part = _part(expression, field, schema)
         if source_and_part is not None:

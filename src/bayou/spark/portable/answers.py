@@ -17,6 +17,7 @@ from bayou.errors import failed
 from bayou.log.commit.active_transactions import note_read
 from bayou.plan.predicates.predicate import And
 from bayou.plan.predicates.predicate import columns as columns_of
+from bayou.protocol.types.char_varchar import char_width
 from bayou.protocol.types.schema import parse_schema
 from bayou.spark.portable.changes import feed_frame
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
@@ -33,6 +34,7 @@ from bayou.spark.portable.scan.listed_files import ListedFiles
 from bayou.spark.portable.scan.metadata import frame_with_metadata
 from bayou.spark.portable.scan.rows import is_grouped, scan_frame
 from bayou.spark.portable.scan.runs import case_changes
+from bayou.spark.portable.scan.session_settings import ScanSettings
 from bayou.spark.portable.streams.sink import write_batches
 from bayou.spark.portable.streams.source import TableStreams
 from bayou.spark.portable.streams.user_functions import enable_in_function
@@ -195,6 +197,7 @@ class TableAnswers:
             feed,
             has_metadata,
             case_changes(self._spark),
+            self._pads_partitions(snapshot),
             *(snapshot.table_uri, snapshot.version, snapshot.metadata.id, request.partition),
             *sorted(request.storage_options.items()),
             None if positions is None else positions.buffers()[1].to_pybytes(),
@@ -216,6 +219,11 @@ class TableAnswers:
             while len(self._frames) > _KEPT:
                 self._frames.popitem(last=False)
         return frame, has_metadata
+
+    def _pads_partitions(self, snapshot: Snapshot) -> bool:
+        """Whether a read pads partition values, which depends on the session's settings. Without chars it asks for none."""
+        fields = (field for field in snapshot.schema.fields if field.name in snapshot.partition_columns)
+        return any(map(char_width, fields)) and ScanSettings.of(self._spark).pads_chars
 
     @contextmanager
     def of_one_version(self) -> Iterator[None]:

@@ -19,11 +19,13 @@ from pyspark.sql.types import StringType
 
 from bayou.log.actions.keys import hadoop_uris
 from bayou.log.changes.feed import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, FEED_COLUMNS
+from bayou.protocol.types.char_varchar import char_width
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.scan.constants import Constants
 from bayou.spark.portable.scan.listed_files import ListedFiles
 from bayou.spark.portable.scan.rows import scan_frame
+from bayou.spark.portable.scan.session_settings import ScanSettings
 from bayou.spark.portable.scan.vectors import (
     BLOCKS,
     MOST_WORDS_IN_REQUEST,
@@ -34,6 +36,7 @@ from bayou.spark.portable.scan.vectors import (
 )
 from bayou.spark.scan.row_ids import FILE, METADATA
 from bayou.spark.scan.vector_loading import within_files
+from bayou.spark.types.char_columns import padded_texts
 from bayou.spark.types.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
@@ -140,7 +143,11 @@ class _Group:
             if each.name not in snapshot.partition_columns:
                 yield F.col(quoted_name(each.name))
                 continue
-            column = constants.texts(texts[each.physical_name].combine_chunks(), spark_data_type(StructField(each.name, each.type)))
+            width = char_width(each)
+            shown_texts = padded_texts(
+                texts[each.physical_name].combine_chunks(), width if width and ScanSettings.of(self.spark).pads_chars else 0
+            )
+            column = constants.texts(shown_texts, spark_data_type(StructField(each.name, each.type)))
             shown = readable_schema(StructType((each,))).fields[0].metadata
             yield column.alias(each.name, metadata=dict(shown)) if shown else column.alias(each.name)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.types.char_varchar import DECLARED_TYPE, type_with_chars
@@ -21,6 +22,7 @@ from bayou.spark.types.types import readable_schema
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
     from bayou.protocol.types.schema import StructField, StructType
@@ -43,6 +45,15 @@ def padded(backend: Backend, frame: DataFrame, declared: Mapping[str, str], sett
 def pads_chars(settings: Mapping[str, str]) -> bool:
     """Whether reads pad the values of char columns, by the settings of a session."""
     return is_on(settings, PADS, default=True) and not is_on(settings, AS_TEXT)
+
+
+def padded_texts(texts: pa.Array, width: int) -> pa.Array:
+    """Return the texts of a partition column as queries see them, given the width of its chars. An empty text, for NULL, stays.
+
+    Args:
+        width: 0 if the column is not a char, or if reads do not pad.
+    """
+    return pc.if_else(pc.equal(texts, ""), texts, pc.utf8_rpad(texts, width)) if width else texts
 
 
 def with_chars(backend: Backend, frame: DataFrame, declared: Mapping[str, str]) -> DataFrame:

@@ -41,10 +41,12 @@ from tests.core.plan.generated.generated_partitions import (
     truth,
 )
 
-from bayou.plan.generated.filters import derived_filter
+from bayou.plan.generated.filters import derived_filter, partition_rules
 from bayou.plan.generated.truncation import DATE_UNITS, TIMESTAMP_UNITS
 from bayou.plan.predicates.predicate import And, Column, Comparison, In, IsNull, Literal, Or, StartsWith
+from bayou.protocol.types.char_varchar import DECLARED_TYPE
 from bayou.protocol.types.instants import MICROS_PER_DAY, parse_timestamp
+from bayou.protocol.types.schema import StructField, StructType
 
 
 def stamp_columns(unit, date_unit):
@@ -148,3 +150,10 @@ def test_no_row_is_lost_by_predicates_that_are_put_together(predicate, value):
     row = {("base",): value, ("dt",): None if value is None else value // MICROS_PER_DAY}
     derived = derived_filter(predicate, rules_for("timestamp", *STAMP))
     assert not truth(predicate, row) or derived is None or truth(derived, row) is True
+
+
+def test_a_char_has_no_rule_because_it_is_stored_padded():
+    schema = StructType((StructField("base", "string"), StructField("p", "string", metadata={DECLARED_TYPE: "char(5)"})))
+    assert not partition_rules(schema, {"p": substring(1, 5)})
+    unpadded = StructType((*schema.fields[:1], StructField("p", "string", metadata={DECLARED_TYPE: "varchar(5)"})))
+    assert partition_rules(unpadded, {"p": substring(1, 5)})

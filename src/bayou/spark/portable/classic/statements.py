@@ -56,7 +56,11 @@ def _run(original: Callable[..., DataFrame], spark: SparkSession, text: str, arg
     answer = run_sql(application, spark, request)
     if answer is not None:
         return _frame(application, spark, answer)
-    statement = with_names(request.sql, spark) or request.sql
+    statement = with_names(request.sql, spark)
+    if statement is None:
+        statement = request.sql
+    elif isinstance(arguments, list):
+        arguments = _remaining(arguments, request.sql.pos_arguments, statement.pos_arguments)
     references = answers_of(spark).references(statement)
     if not references:
         return original(text, arguments)
@@ -64,6 +68,15 @@ def _run(original: Callable[..., DataFrame], spark: SparkSession, text: str, arg
     if isinstance(arguments, list):
         arguments = [value for number, value in enumerate(arguments) if number not in used]
     return _with_views(original, spark, statement.query, references, arguments)
+
+
+def _remaining(values: list[Any], before: Sequence[proto.Expression], after: Sequence[proto.Expression]) -> list[Any]:
+    """Return those values whose expressions are left, in order. Equal ones may stand for each other."""
+    found: list[Any] = []
+    for value, expression in zip(values, before, strict=True):
+        if len(found) < len(after) and expression == after[len(found)]:
+            found.append(value)
+    return found
 
 
 def _with_views(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Final, cast
 
@@ -106,7 +107,7 @@ def _literal(value: proto.Expression.Literal, *, is_typed: bool) -> str | None:
     if kind == "binary":
         return f"X'{value.binary.hex()}'"
     if kind == "decimal":
-        return str(value.decimal.value)
+        return format(Decimal(value.decimal.value), "f")  # with an exponent it would be a double
     if kind == "string":
         return string_sql(value.string) if is_typed else _plain_string(value.string)
     return "NULL" if kind == "null" else _time_literal(kind, value)

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 _ROWS: Final = ("SELECT", "*", "FROM", "VALUES")
 _ENDS: Final = ("FROM", "WHERE", "ORDER", "SORT", "LIMIT", "OFFSET")
 """Words that may follow the list of a SELECT."""
+_SET_OPERATORS: Final = frozenset({"UNION", "EXCEPT", "MINUS", "INTERSECT"})
 
 
 def with_defaults(query: str, value_of: Callable[[int], str]) -> str:
     """Return a query with values in place of DEFAULT in the rows of VALUES, or in the list of a SELECT.
 
-    Rows of `SELECT * FROM VALUES` count as well, and the query may be in parentheses.
+    Rows of `SELECT * FROM VALUES` count as well, and the query may be in parentheses. As in Spark, DEFAULT means nothing next to a
+    set operator.
 
     Args:
         query: the SQL of the query.
@@ -55,6 +57,8 @@ def _defaults(found: list[Word]) -> Iterator[tuple[Word, int]]:
         start += len(_ROWS) - 1
     elif said[:1] not in (["VALUES"], ["SELECT"]):
         return
+    if _has_set_operator(found[start:]):
+        return
     of_values = int(found[start].text.upper() == "VALUES")  # so deep are the commas between values
     depth = column = 0
     for number, word in enumerate(found[start:], start):
@@ -70,6 +74,15 @@ def _defaults(found: list[Word]) -> Iterator[tuple[Word, int]]:
             return
         elif text == "DEFAULT" and depth <= of_values and _is_value(found[number - 1 : number + 2]):
             yield word, column
+
+
+def _has_set_operator(found: list[Word]) -> bool:
+    depth = 0
+    for word in found:
+        depth += (word.text == "(") - (word.text == ")")
+        if depth <= 0 and word.text.upper() in _SET_OPERATORS:
+            return True
+    return False
 
 
 def _is_value(around: list[Word]) -> bool:

@@ -49,7 +49,7 @@ def _literal(spark: SparkSession, query: str) -> str | None:
         kind = rows.schema[_VALUE].dataType
     except AnalysisException:
         return None
-    if not isinstance(kind, (AtomicType, NullType)):
+    if not isinstance(kind, (AtomicType, NullType)) or kind.typeName() == "variant":  # a variant has no literal
         return None
     column = F.col(_VALUE)
     is_time, is_binary = type(kind) is TimestampType, isinstance(kind, BinaryType)

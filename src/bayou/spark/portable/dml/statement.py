@@ -14,6 +14,7 @@ from pyspark.sql.types import LongType, StringType
 from pyspark.sql.types import StructField as SparkStructField
 from pyspark.sql.types import StructType as SparkStructType
 
+from bayou.protocol.types.char_varchar import char_lengths
 from bayou.protocol.types.schema import StructField
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.core.statement import SettledCondition
@@ -122,7 +123,10 @@ class PortableStatement:
         """Put the values of scalar subqueries in their place. If others are left, select the rows once: then `rows` marks them."""
         given = cast("PortableExpr", condition)
         reads_table = may_query(snapshot.table_uri, [given.given], target.settings)
-        (text,), evaluated = with_scalars(target.spark, [given.given], target.settings)
+        # Spark pads a literal that is compared with a char, and not the value of a subquery.
+        queries = [] if char_lengths(snapshot.schema) else [given.given]
+        texts, evaluated = with_scalars(target.spark, queries, target.settings)
+        text = texts[0] if texts else given.given
         found = replace(PortableExpr.of(text, given.scope), type=given.type) if evaluated else given
         predicates = (found.predicate(snapshot.schema),) if evaluated else ()
         if not found.has_subquery:

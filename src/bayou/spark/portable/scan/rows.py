@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import failed
@@ -26,6 +25,7 @@ from bayou.spark.portable.scan.vectors import MOST_WORDS_IN_REQUEST, count_words
 from bayou.spark.scan.file_types import group_by_types, must_be_grouped
 from bayou.spark.scan.row_ids import BASE, BASE_VERSION, FILE, METADATA, RowIdColumns
 from bayou.spark.types.aligned_sql import aligned
+from bayou.spark.types.char_columns import padded_texts
 from bayou.spark.types.types import (
     contains_void,
     physical_field,
@@ -247,7 +247,12 @@ class _Scan:
         rows = streamed.read(spark_schema([*self._read_fields(), *streamed.further_fields]))
         metadata = self._metadata_name()
         rows = streamed.chosen(rows, metadata)
-        columns = self._columns(lambda name, _: streamed.partition(name, metadata))
+
+        def partition(name: str, _: SparkType) -> Column:
+            column, width = streamed.partition(name, metadata), self._width(self._partition_field(name))
+            return F.when(F.length(column) < F.lit(width), F.rpad(column, width, " ")).otherwise(column) if width else column
+
+        columns = self._columns(partition)
         return rows.select(*columns, *streamed.further_columns())
 
     def by_stored_types(self, positions: pa.Array | None) -> DataFrame:
@@ -317,9 +322,14 @@ class _Scan:
 
     def _padded(self, name: str, values: pa.Array) -> pa.Array:
         """Return the values of a partition column, padded as Spark pads columns of files."""
-        field = next(each for each in self.snapshot.schema.fields if each.physical_name == name)
-        width = char_width(field) if self.settings.pads_chars else 0
-        return pc.utf8_rpad(values, width) if width else values
+        return padded_texts(values, self._width(self._partition_field(name)))
+
+    def _partition_field(self, physical_name: str) -> StructField:
+        return next(each for each in self.snapshot.schema.fields if each.physical_name == physical_name)
+
+    def _width(self, field: StructField) -> int:
+        """Return the length to which reads pad the values of a partition column; 0 if they do not."""
+        return char_width(field) if self.settings.pads_chars else 0
 
     def _columns(self, constant: Callable[[str, SparkType], Column]) -> list[Column]:
         """Return the table's columns.

@@ -30,7 +30,7 @@ GONE_AFTER: Final = 10.0
 WAITS: Final = 60.0
 """The seconds that a client waits for another one."""
 HELD_FOR: Final = 120.0
-"""The seconds after which a lock is released that its holder has not released, such as that of a start that the server refused."""
+"""The seconds after a start is sent in which a lock is released that its holder has not released, such as after a refusal."""
 _POLL: Final = 0.1
 
 
@@ -50,6 +50,7 @@ class StartLock:
         self._checkpoint, self._table = checkpoint, table
         self._token = secrets.token_hex(8)
         self._released = threading.Event()
+        self._ends: float | None = None
 
     def acquire(self) -> None:
         """Wait for the lock, and hold it until it is released.
@@ -73,9 +74,14 @@ class StartLock:
         threading.Thread(target=self._renew, name="bayou-stream-start", daemon=True).start()
 
     def check(self) -> None:
-        """Raise StreamingSourceError if another client has taken the lock, because this process did not renew it in time."""
+        """Begin the time in which the server starts the query.
+
+        Raises:
+            StreamingSourceError: another client has taken the lock, because this process did not renew it in time.
+        """
         if not self._is_held():
             raise self._error()
+        self._ends = time.monotonic() + HELD_FOR
 
     def release(self) -> None:
         """Let other clients start the query. Calling it again does nothing."""
@@ -86,10 +92,9 @@ class StartLock:
                     self._store.delete(self._file)
 
     def _renew(self) -> None:
-        begun = time.monotonic()
         number = 0
         while not self._released.wait(RENEWED_EACH):
-            if time.monotonic() - begun > HELD_FOR:
+            if self._ends is not None and time.monotonic() > self._ends:
                 self.release()
                 return
             number += 1

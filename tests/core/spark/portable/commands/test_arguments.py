@@ -52,3 +52,8 @@ def test_a_value_without_a_literal_is_not_a_missing_value():
         filled(statement("SELECT :m", m=literal(calendar_interval=months)))
     with pytest.raises(SqlSyntaxError, match=r"UNBOUND_SQL_PARAMETER.*unbound parameter: n"):
         filled(statement("SELECT :n", m=literal(calendar_interval=months)))
+
+
+@pytest.mark.parametrize(("value", "text"), [("1.5E-7", "0.00000015"), ("1E+3", "1000"), ("12.50", "12.50")])
+def test_a_decimal_stays_one(value, text):
+    assert filled(statement("SELECT :d", d=literal(decimal=proto.Expression.Literal.Decimal(value=value)))) == f"SELECT {text}"

@@ -26,6 +26,9 @@ QUERIES = {
     "select * from values (1, default) as x(a, b)": "select * from values (1, <1>) as x(a, b)",
     "select * from (values (1, default))": "select * from (values (1, default))",
     "select a from (select 1 as a, default)": "select a from (select 1 as a, default)",
+    "select default, 1 union all select default, 2": "select default, 1 union all select default, 2",
+    "(select default) except (select 1)": "(select default) except (select 1)",
+    "select default from (select 1 union select 2)": "select <0> from (select 1 union select 2)",
     "table default": "table default",
     "": "",
 }

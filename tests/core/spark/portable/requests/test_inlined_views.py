@@ -38,6 +38,14 @@ def of_sql(text):
     return proto.Relation(sql=proto.SQL(query=text))
 
 
+def named(view):
+    from pyspark.sql.connect import proto
+
+    found = proto.Relation()
+    found.read.named_table.unparsed_identifier = view
+    return found
+
+
 def filtered(relation, condition):
     from pyspark.sql.connect import proto
 
@@ -157,3 +165,16 @@ def test_a_view_that_changed_or_is_cached_is_the_servers(views, delta_read):
     assert inlined(views, "v") is not None
     views.changed_by("CREATE OR REPLACE TEMPORARY VIEW v AS SELECT 1")
     assert inlined(views, "v") is None
+
+
+@pytest.mark.parametrize("what", ["a setting", "a cache"])
+def test_a_view_of_a_view_that_is_the_servers_is_the_servers(views, changes, delta_read, what):
+    create(views, delta_read())
+    create(views, filtered(named("v"), "id > 0"), "w")
+    assert inlined(views, "w") is not None
+    if what == "a cache":
+        views.note_statement("CACHE TABLE v")
+    else:
+        changes[0] += 1
+    create(views, filtered(named("v"), "id > 0"), "w")
+    assert inlined(views, "w") is None

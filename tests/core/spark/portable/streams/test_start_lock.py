@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -70,8 +71,19 @@ def test_the_lock_of_a_client_that_is_gone_is_taken(lock, monkeypatch):
 def test_a_lock_that_nobody_releases_is_released(lock, monkeypatch):
     monkeypatch.setattr(start_lock, "HELD_FOR", 0.1)
     monkeypatch.setattr(start_lock, "GONE_AFTER", SECONDS)
+    held = lock()
+    held.acquire()
+    held.check()
     lock().acquire()
-    lock().acquire()
+
+
+def test_a_lock_is_held_as_long_as_its_holder_prepares_the_start(lock, monkeypatch):
+    monkeypatch.setattr(start_lock, "HELD_FOR", 0.1)
+    held = lock()
+    held.acquire()
+    time.sleep(0.5)
+    held.check()
+    held.release()
 
 
 def test_a_checkpoint_has_one_lock_however_it_is_spelled(lock, monkeypatch):

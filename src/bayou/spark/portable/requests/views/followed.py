@@ -90,14 +90,16 @@ class FollowedViews:
         name = _key(original.name, is_global=original.is_global)
         kept = _copy(original)
         with self._lock:
-            follows = self._inline(kept) or replaced
+            inlined = self._inline(kept)
+            follows = bool(inlined) or replaced
             names_views = self._names_views(kept, name)
             self._followed.pop(name, None)
             self._behind.pop(name, None)
             self._fixed.discard(name)
             if follows and not names_views:
                 kept.replace = True
-                is_inlined = not kept.is_global and is_plain(kept.input)
+                # The plans of views that it is of are as old as those views, or read what is cached.
+                is_inlined = not kept.is_global and is_plain(kept.input) and all(map(self._is_current, inlined))
                 self._followed[name] = _View(kept, _content(sent), self._age(), is_inlined)
             else:
                 self._fixed.add(name)
@@ -134,13 +136,16 @@ class FollowedViews:
             is_case_sensitive: asks the server whether another spelling is another view. It is called only for one.
         """
         view = self._followed.get(name.lower())
-        if view is None or view.is_cached or not view.is_plain or view.age != self._age():
+        if view is None or not self._is_current(view):
             return None
         if view.original.name not in (name, f"`{name.replace('`', '``')}`") and is_case_sensitive():
             return None
         relation = proto.Relation()
         relation.CopyFrom(view.original.input)
         return relation
+
+    def _is_current(self, view: _View) -> bool:
+        return view.is_plain and not view.is_cached and view.age == self._age()
 
     def note_statement(self, text: str) -> None:
         """Take note of a SQL statement that the server ran. It may have changed what relations mean, or cached a view."""
@@ -236,8 +241,9 @@ class FollowedViews:
                 found |= self._behind[name] & self._followed.keys()
             return sorted(found)
 
-    def _inline(self, command: proto.CreateDataFrameViewCommand) -> bool:
-        """Replace names of followed views by what they were created of."""
+    def _inline(self, command: proto.CreateDataFrameViewCommand) -> list[_View]:
+        """Replace names of followed views by what they were created of, and return these views."""
+        found: list[_View] = []
 
         def inline(relation: proto.Relation) -> bool:
             if relation.WhichOneof("rel_type") != "read" or not relation.read.HasField("named_table"):
@@ -250,9 +256,11 @@ class FollowedViews:
             relation.subquery_alias.alias = parts[-1]
             relation.subquery_alias.input.CopyFrom(view.original.input)
             relation.common.CopyFrom(common)
+            found.append(view)
             return True
 
-        return replace_relations(command, inline)
+        replace_relations(command, inline)
+        return found
 
     def _names_views(self, command: proto.CreateDataFrameViewCommand, own: str) -> bool:
         """Whether a command names views, so that it could mean something else when it is sent again."""
