@@ -5,15 +5,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyspark.errors import PySparkException
+
 from bayou.protocol.types.schema import StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.statements.assignments import FOLLOWS_SESSION
 from bayou.spark.errors.cast_overflow import naming_overflow
 from bayou.spark.portable.casts import POLICY, ansi_cast, may_upcast
+from bayou.spark.portable.stored_values import error_of_cast
 from bayou.spark.session.settings import is_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from pyspark.sql import DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import DataType
@@ -44,7 +49,17 @@ def check_constants(
             casts.append(ansi_cast(value.column, given, wanted, ".".join(map(quoted_name, path))))
     if casts:
         with naming_overflow(snapshot.table_uri, snapshot.version):
-            target.spark.range(1).select(*casts).collect()
+            _evaluate(target.spark.range(1).select(*casts))
+
+
+def _evaluate(row: DataFrame) -> None:
+    try:
+        row.collect()
+    except PySparkException as error:
+        of_cast = error_of_cast(error)
+        if of_cast is None:
+            raise
+        raise of_cast from error
 
 
 def _type_at(schema: StructType, path: tuple[str, ...]) -> DataType | None:
