@@ -173,7 +173,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_would_replace_other_rows_than_those_is_refused(spark, name, case):
     write, error_class = REFUSED[case]
-    with pytest.raises((InvalidOptionError, UnsupportedFeatureError), match="(?i)replace") as caught:
+    with pytest.raises((InvalidOptionError, UnsupportedFeatureError), match=r"(?i)replace") as caught:
         write(lambda *given: rows_for(spark, *given), name)
     assert caught.value.error_class == error_class
     assert sorted(map(tuple, spark.table(name).collect())) == TABLE
