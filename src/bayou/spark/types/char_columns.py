@@ -48,7 +48,7 @@ def pads_chars(settings: Mapping[str, str]) -> bool:
 
 
 def padded_texts(texts: pa.Array, width: int) -> pa.Array:
-    """Return the texts of a partition column as queries see them, given the width of its chars. An empty text, for NULL, stays.
+    """Return partition values as queries see them, given the width of their chars. An empty string, which is NULL, stays.
 
     Args:
         width: 0 if the column is not a char, or if reads do not pad.

@@ -176,4 +176,4 @@ class FactReader:
         return BatchFiles(snapshot, files.select(["path", "size"]), Facts(partitions, words, changes))
 
     def _texts(self, texts: Mapping[str, pa.ChunkedArray]) -> dict[str, list[str | None]]:
-        return {name: [text or None for text in texts[name].to_pylist()] for name in self.partitions}  # an empty text is NULL
+        return {name: [text or None for text in texts[name].to_pylist()] for name in self.partitions}  # an empty string is NULL
