@@ -83,9 +83,7 @@ def references_in(
     found = words(text)
     arguments = Arguments(sql, context.spark)
     kept = _keeps_text(found)
-    blocks: dict[int, BlockTable] = {}
-    for reader in readers if tables and not described else ():
-        blocks |= blocks_in(text, found, reader)
+    blocks = _blocks(text, found, readers) if tables and not described else {}
     use = use_in_text(found)
     looked_up = views if has_views and is_query and not kept and METADATA not in text.lower() else None
     filled = partial(arguments.filled, is_typed=True)
@@ -94,12 +92,9 @@ def references_in(
         _refuse_kept(kept, text[each.start : each.end])
         references.append(Reference(each.start, each.end, each.statement.run(context), is_query=True))
     for call in calls:
-        options = changes_of(call, arguments)
-        frame = log_rows(call, arguments, context) if options is None else rows(options, None, None)
-        if frame is not None:
+        for reference in _of_call(call, arguments, rows, context, found):
             _refuse_kept(kept, text[call.start : call.end])
-            alias = None if _has_alias(found, call) else call.name
-            references.append(Reference(call.start, call.end, frame, alias, arguments.numbers_in(call.start, call.end)))
+            references.append(reference)
     for table in tables:
         placed = blocks.get(table.start)
         path = _path_of(table, arguments)
@@ -114,10 +109,26 @@ def references_in(
         alias = None if has_alias else path
         names = () if has_alias or table.computed is not None else _qualifiers(found, path)
         conditions = None if placed is None else TextConditions(placed, placed.alias or alias, filled, above)
-        frame = rows(options, conditions, use)
-        numbers = arguments.numbers_in(table.start, table.end)
-        references.append(Reference(table.start, table.end, frame, alias, numbers, qualifiers=names))
+        used = arguments.numbers_in(table.start, table.end)
+        references.append(Reference(table.start, table.end, rows(options, conditions, use), alias, used, qualifiers=names))
     return references
+
+
+def _of_call(call: FunctionCall, arguments: Arguments, rows: _Rows, context: Context, found: Sequence[Word]) -> list[Reference]:
+    """Return the reference to the rows of a function such as `table_changes`, if bayou knows the function."""
+    options = changes_of(call, arguments)
+    frame = log_rows(call, arguments, context) if options is None else rows(options, None, None)
+    alias = None if _has_alias(found, call) else call.name
+    used = arguments.numbers_in(call.start, call.end)
+    return [] if frame is None else [Reference(call.start, call.end, frame, alias, used)]
+
+
+def _blocks(text: str, found: Sequence[Word], readers: Sequence[QueryReader]) -> dict[int, BlockTable]:
+    """Return the blocks of all queries, by the places of their tables."""
+    blocks: dict[int, BlockTable] = {}
+    for reader in readers:
+        blocks |= blocks_in(text, found, reader)
+    return blocks
 
 
 def _read(text: str, dialect: Dialect | None) -> tuple[list[QueryReader], bool]:

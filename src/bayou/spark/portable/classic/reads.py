@@ -34,6 +34,13 @@ def table_at(spark: SparkSession, name: str, options: Mapping[str, str]) -> Data
     return None if path is None else answers_of(spark).rows({**options, "path": path})
 
 
+def note_options(asked: Any, options: Mapping[str, Any]) -> None:
+    """Put the options of a reader or a writer into a request, as a client of Spark Connect does."""
+    for name, value in options.items():
+        if value is not None:
+            asked.options[name] = to_str(value)
+
+
 class Reader(DataFrameReader):
     """`spark.read`, which remembers what the program asks for. PySpark's own reader keeps it where only the JVM reads it."""
 
@@ -58,9 +65,7 @@ class Reader(DataFrameReader):
 
     def options(self, **options: Any) -> DataFrameReader:
         """Remember options."""
-        for name, value in options.items():
-            if value is not None:
-                self._asked.options[name] = to_str(value)
+        note_options(self._asked, options)
         return super().options(**options)
 
     @raised_as_pyspark

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.connect import proto
 from pyspark.sql.streaming.readwriter import DataStreamReader, DataStreamWriter
-from pyspark.sql.utils import to_str
 
 from bayou.errors import failed
 from bayou.spark.errors.conversion import raised_as_pyspark
-from bayou.spark.portable.classic.reads import DELTA
+from bayou.spark.portable.classic.reads import DELTA, note_options
 from bayou.spark.portable.classic.writes import names_of
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.streams.batches import BatchWriter
@@ -87,9 +86,7 @@ class StreamWriter(DataStreamWriter):
 
     def options(self, **options: Any) -> DataStreamWriter:
         """Remember options."""
-        for name, value in options.items():
-            if value is not None:
-                self._asked.options[name] = to_str(value)
+        note_options(self._asked, options)
         return super().options(**options)
 
     def partitionBy(self, *cols: Any) -> DataStreamWriter:  # noqa: N802  (PySpark's name)

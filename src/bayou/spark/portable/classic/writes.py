@@ -11,7 +11,7 @@ from pyspark.sql.utils import to_str
 
 from bayou.errors import failed
 from bayou.spark.errors.conversion import raised_as_pyspark
-from bayou.spark.portable.classic.reads import DELTA
+from bayou.spark.portable.classic.reads import DELTA, note_options
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
 from bayou.spark.portable.names import path_in
 from bayou.spark.session.application import Application
@@ -58,9 +58,7 @@ class Writer(DataFrameWriter):
 
     def options(self, **options: Any) -> DataFrameWriter:
         """Remember options."""
-        for name, value in options.items():
-            if value is not None:
-                self._asked.options[name] = to_str(value)
+        note_options(self._asked, options)
         return super().options(**options)
 
     def partitionBy(self, *cols: Any) -> DataFrameWriter:  # noqa: N802  (PySpark's name)

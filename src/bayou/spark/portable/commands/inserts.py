@@ -99,7 +99,7 @@ def _options(application: Application, spark: SparkSession, statement: Insert) -
 def _as_written(statement: Insert, with_clause: str | None, query: Callable[[str], DataFrame]) -> DataFrame | None:
     """Return the rows of a query whose DEFAULT are columns of that name; None for any other query.
 
-    As in Spark, DEFAULT stands for the default of a column only if the query has no column of that name.
+    Spark does the same: it replaces DEFAULT by the default of a column if the query has no column of that name.
     """
     if not may_be_columns(statement.query.text):
         return None
