@@ -47,6 +47,11 @@ def parquet_files(path: str) -> set[str]:
     return files(path, "*.parquet")
 
 
+def folders(path: str) -> set[str]:
+    """The names of the folders in the table's own."""
+    return {each.name for each in Path(path).iterdir() if each.is_dir()}
+
+
 def data_files(path: str) -> set[str]:
     """The same by their whole paths."""
     return {str(Path(path, file)) for file in parquet_files(path)}
