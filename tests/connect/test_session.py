@@ -69,10 +69,10 @@ def test_a_failed_question_is_asked_again(other, monkeypatch):
     assert requests_of(bayou.enable(other)) is not None
 
 
-def test_a_commit_of_another_session_renews_cached_frames(spark, table_path):
+def test_a_commit_of_another_session_renews_cached_frames(spark, other, table_path):
     bayou.write(spark.range(3), table_path)
     cached = bayou.enable(spark).read.format("delta").load(table_path).cache()
     assert cached.count() == 3
-    bayou.write(spark.newSession().range(3, 5), table_path, mode="append")
+    bayou.write(other.range(3, 5), table_path, mode="append")
     assert cached.count() == 5
     cached.unpersist()

@@ -109,4 +109,5 @@ def test_frames_of_the_program_are_read_in_subqueries(make, spark, table_path, s
     text = statement.replace("{t}", f"delta.`{table_path}`").replace("{c}", "id in (select id from {chosen})")
     changed = spark.sql(text, chosen=given).collect()[0][0]
     assert changed == 2
-    assert not [each.name for each in spark.catalog.listTables() if each.name.startswith("_pyspark")]
+    # `listTables` of Spark 4.0 fails if a temporary view was created while names were case-sensitive.
+    assert not [each for each in spark.sql("show views").collect() if each.viewName.startswith("_pyspark")]

@@ -166,7 +166,8 @@ def test_an_error_of_an_answer_reaches_the_caller_once(spark, path, answers, ans
         spark.client.enable_reattachable_execute()
     assert len(calls) == 6
     time.sleep(0.3)
-    assert [name for name, _ in sent] == []
+    # The client of PySpark 4.0 also releases operations that never reached the server.
+    assert [name for name, _ in sent if name != "ReleaseExecute"] == []
 
 
 def test_answers_work_without_reattachable_execution(spark, path, answers, answer):

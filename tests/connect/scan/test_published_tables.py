@@ -6,6 +6,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pyspark
 import pytest
 from tests.acceptance.cases import Expected, core_cases, judged, judged_error, prepared
 from tests.acceptance.reader import as_json, snapshot
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 PARTS = 6
+# Their footers have the logical type VARIANT, which the Parquet library of Spark 4.0 does not know.
+NEED_4_1 = {
+    *(f"delta.history.json_{of_json}_struct_{of_struct}" for of_json in ("true", "false") for of_struct in ("true", "false")),
+    "delta.history.variant_stats_no_checkpoint_golden",
+    "delta.spark.variant-stats-nested-no-checkpoint",
+    "delta.spark.variant-stats-no-checkpoint",
+    "delta.spark.variant-stats-state-reconstruction",
+    "delta.spark.variant-stats-with-struct-no-checkpoint",
+}
 
 
 @pytest.fixture
@@ -38,7 +48,8 @@ def reader(spark: SparkSession) -> Any:
 def test_published_tables_are_read_as_their_writers_peers_read_them(reader: Any, corpora: Path, tmp_path: Path, part: int) -> None:
     expected = Expected(corpora)
     kinds = [(kind, case) for kind in ("ok", "error") for case in core_cases(corpora, "read", kind)]
-    cases = kinds[part::PARTS]
+    left_out = NEED_4_1 if pyspark.__version__.startswith("4.0.") else ()
+    cases = [(kind, case) for kind, case in kinds[part::PARTS] if case["id"] not in left_out]
     failures = []
     for number, (kind, case) in enumerate(cases):
         path = prepared(corpora, case, tmp_path / str(number))
