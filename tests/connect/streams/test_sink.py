@@ -102,6 +102,14 @@ def test_each_batch_is_one_commit_exactly_once(spark: SparkSession, arrivals: Ar
     assert bayou.open(table_path).version() == 3
 
 
+def test_a_relative_path_is_below_the_clients_working_folder(
+    spark: SparkSession, arrivals: Arrivals, checkpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(arrivals.stream(), checkpoint, "out")
+    assert rows(spark, "out") == rows(spark, str(tmp_path / "out")) == [(1, 10), (2, 20)]
+
+
 def test_complete_mode_replaces_all_rows(spark: SparkSession, arrivals: Arrivals, checkpoint: str, table_path: str) -> None:
     counts = arrivals.stream().groupBy((F.col("id") % 2).alias("odd")).count()
     run(counts, checkpoint, table_path, "complete")

@@ -57,9 +57,18 @@ class Scratch:
         try:
             if mark is not None:
                 return self.mark(name) == mark
-            return self.store.size(self.prefix + name) == size
+            return self.size(name) == size
         except (DeltaError, OSError):
             return False
+
+    def size(self, name: str) -> int:
+        """Return the size of a file in bytes.
+
+        Raises:
+            FileNotFoundError: there is none.
+            StorageError: the store does not say it.
+        """
+        return self.store.size(self.prefix + name)
 
     def mark(self, name: str) -> object:
         """Return what differs between a file on a local disk and any file that replaces it. None in other stores."""

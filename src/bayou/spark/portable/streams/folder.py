@@ -112,6 +112,8 @@ class StreamFolder:
         if not batches:
             return
         for name in batches:
+            if name in self._lines:  # the list may be in the store, although writing it failed
+                continue
             # Spark sorts batches by time, and forgets names that are a week older than the last one.
             self._time = max(self._time + 1, int(time.time() * 1000))
             self._lines[name] = line(hadoop_uri(f"{self.place}/{name}"), 1, self._time)
@@ -142,8 +144,15 @@ class StreamFolder:
         return f"{_HEAD}\n{line(hadoop_uri(self.place) + FAILED + str(error).encode().hex(), 1, 1)}".encode()
 
     def is_whole(self, name: str) -> bool:
-        """Whether the list of a batch is in its folder, as it was written."""
-        return self.scratch.has(f"{self.name}/{name}/{LIST}", self._sizes[name])
+        """Whether the list of a batch is in its folder, as it was written.
+
+        Raises:
+            StorageError: the store does not say it.
+        """
+        try:
+            return self.scratch.size(f"{self.name}/{name}/{LIST}") == self._sizes[name]
+        except FileNotFoundError:
+            return False
 
     def has_list(self) -> bool:
         """Whether the folder still has a list of batches."""

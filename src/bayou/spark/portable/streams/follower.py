@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from pyspark.sql.connect.streaming.query import StreamingQuery
 
+from bayou.errors import DeltaError
 from bayou.spark.portable.client import client_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,13 @@ _SECONDS: Final = 0.3
 """How long the thread waits between two looks at the query and at the tables."""
 _SECONDS_AT_EXIT: Final = 1.0
 _MOST_FAILURES: Final = 20
-"""So many times in a row the server may fail to answer before the thread gives up."""
+"""So many times in a row the server may fail to answer before the thread gives up.
+
+A store may fail for as long as it does: the query waits meanwhile. After so many times a warning says so, and the thread looks less
+often.
+"""
+_MOST_SECONDS: Final = 10.0
+"""How long the thread waits at most between two looks at a store that fails."""
 _logger = logging.getLogger("bayou")
 _followers: Final[WeakValueDictionary[str, Follower]] = WeakValueDictionary()
 
@@ -63,7 +70,7 @@ class Follower:
             self._changed.wait_for(lambda: self._is_over or self._read_all > begun)
 
     def _follow(self) -> None:
-        failures = 0
+        failures = store_failures = 0
         wakes = threading.Event()
         has_ended = False
         while not has_ended and failures < _MOST_FAILURES and not client_of(self._spark).is_closed:
@@ -72,14 +79,20 @@ class Follower:
                     self._looks += 1
                 # The query may end after the first answer. The progress is then the last one, in any case.
                 has_ended = not self._query.isActive
-                self._look()
                 failures = 0
-            except Exception as error:  # noqa: BLE001  (of the server, of the network, or of a store)
+                self._look()
+                store_failures = 0
+            except (DeltaError, OSError) as error:
+                has_ended &= store_failures >= _MOST_FAILURES
+                store_failures += 1
+                if store_failures == _MOST_FAILURES:
+                    _logger.warning("a stream waits for a store that fails: %s", error)
+            except Exception as error:  # noqa: BLE001  (of the server or of the network)
                 failures += 1
                 has_ended = False
                 _logger.debug("a stream could not be followed: %s", error)
             if not has_ended:
-                wakes.wait(_SECONDS)
+                wakes.wait(min(_SECONDS * max(1, store_failures - _MOST_FAILURES), _MOST_SECONDS))
         if not has_ended and failures:
             _logger.warning("a stream is not followed any more, because the server does not answer; it reads no further commits")
         with self._changed:

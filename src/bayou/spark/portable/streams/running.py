@@ -87,6 +87,8 @@ class SourceRun:
     def __post_init__(self) -> None:
         """Begin without batches."""
         self._waiting: list[_Published] = []
+        self._unpublished: list[str] = []
+        """The names of the last batches, if their lists are written and the list of batches does not name them yet."""
         self._end: SourceOffset | None = None
         self._next_batch = 0
         self._next_file = 0
@@ -132,13 +134,10 @@ class SourceRun:
         """Publish the first batches. If the query ends without being stopped, these are all that it reads."""
         if self.trigger is Trigger.AVAILABLE_NOW:
             self.source.fix_end()
-        names = []
-        while not self._waits_for_all and (name := self._next_name()) is not None:
-            names.append(name)
+        while not self._waits_for_all and self._write_next():
             if self.trigger is Trigger.ONCE or (self.trigger is Trigger.ALWAYS and len(self._waiting) >= _AHEAD):
                 break
-        self._write_note()
-        self.folder.publish(*names)
+        self._publish()
 
     def advance(self, completed: int) -> bool:
         """Drop the batches that Spark has completed, and publish the next one.
@@ -152,16 +151,17 @@ class SourceRun:
         done = [each for each in self._waiting if each.batch.number <= completed]
         if done:
             self._complete(done)
+        if self._unpublished:  # the store failed when they were published
+            self._publish()
+            return False
         if self.trigger is not Trigger.ALWAYS or self.is_stuck:
             return not self._waiting
         if len(self._waiting) >= (1 if self._waits_for_all else _AHEAD):
             return False
         self._waits_for_all = False
-        name = self._next_name()
-        if name is None:
+        if not self._write_next():
             return not self._waiting
-        self._write_note()
-        self.folder.publish(name)
+        self._publish()
         return False
 
     def delete(self) -> None:
@@ -192,35 +192,44 @@ class SourceRun:
         put_list(scratch, name, folder.batch_list(files.snapshot, files.files, self._next_file))
         self._waiting.append(self._numbered(batch, files, entry.parent))
 
-    def _next_name(self) -> str | None:
-        """Write the list of the next batch. Return the name of its folder; None if there is nothing to read."""
+    def _write_next(self) -> bool:
+        """Write the list of the next batch. Return whether there is one."""
         if self.is_stuck:
-            return None
+            return False
         begin = self.source.beginning() if self._end is None else self._end
         try:
             limits = ReadLimits() if self.trigger is Trigger.ONCE else self.source.limits
             end = self.source.latest_offset(self._end, limits)
             if end is None or end == self._end:
-                return None
+                return False
             end, files = self._fitting(begin, end)
         except DeltaError as error:
-            self._fail(error)
-            return self._failed(begin, error)
+            self._write_failure(begin, error)
+            return True
         if files is None:
-            return None
+            return False
         batch = PlannedBatch(self._next_batch, begin, end)
         self.folder.put_batch(batch.name, files.snapshot, files.files, self._next_file)
         self._waiting.append(self._numbered(batch, files))
+        self._unpublished.append(batch.name)
         self._end = end
         self._next_batch += 1
-        return batch.name
+        return True
 
-    def _failed(self, begin: SourceOffset, error: DeltaError) -> str:
+    def _write_failure(self, begin: SourceOffset, error: DeltaError) -> None:
+        """Write the list of a last batch, which fails with an error."""
         batch = PlannedBatch(self._next_batch, begin, begin)
         self.folder.put_failure(batch.name, error)
+        self._fail(error)
         self._waiting.append(_Published(batch, self._next_file, NO_FACTS, 0))
+        self._unpublished.append(batch.name)
         self._next_batch += 1
-        return batch.name
+
+    def _publish(self) -> None:
+        """Let Spark read the batches whose lists are written. If the store fails, the next call publishes them."""
+        self._write_note()
+        self.folder.publish(*self._unpublished)
+        self._unpublished.clear()
 
     def _fail(self, error: DeltaError) -> None:
         self.is_stuck = True
@@ -271,8 +280,7 @@ class SourceRun:
                 "stream-list-gone", table=self.source.table_uri, folder=self.folder.place, batch=gone.batch.number, setting=SETTING
             )
             _logger.error("%s", error)
-            self._fail(error)
-            self.folder.publish(self._failed(done[-1].batch.end, error))
+            self._write_failure(done[-1].batch.end, error)
         self._drop(done)
         self.source.commit(done[-1].batch.end)
 

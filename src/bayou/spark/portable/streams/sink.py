@@ -15,6 +15,7 @@ from bayou.spark.portable.names import check_format, path_in
 from bayou.spark.portable.streams.package import batch_function, packed
 from bayou.spark.session.given_options import storage_options_of
 from bayou.spark.streaming.batch_writes import sink_options
+from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,6 +69,8 @@ def batch_facts(spark: SparkSession, command: proto.WriteStreamOperationStart) -
     options = {name: value for name, value in options.items() if name not in secrets}
     mode = (command.output_mode or "append").strip().capitalize()
     partitions = list(command.partitioning_column_names)
+    if path:
+        options["path"] = qualify(path).uri  # the server's Python has another working folder
     sink_options(options, partitions, mode)  # so that a wrong option is an error now, and not in the first batch
     checkpoint = _checkpoint(spark, command, path)
     return {"options": options, "partitions": partitions, "output_mode": mode, "checkpoint": checkpoint}
