@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import shutil
+import uuid
 from pathlib import Path
 
 import deltalake
@@ -12,7 +14,9 @@ from pyspark.errors import PySparkException
 from tests.support.on_connect import another_session
 
 import bayou
-from bayou.errors import ConstraintViolationError, SchemaMismatchError, StorageError, TableExistsError
+from bayou.errors import ConstraintViolationError, SchemaMismatchError, SessionError, StorageError, TableExistsError
+from bayou.spark.portable import backend
+from bayou.spark.portable.files import files_in
 
 
 def rows_of(path):
@@ -126,6 +130,23 @@ def test_a_failed_job_leaves_none_of_the_files_that_its_tasks_had_finished(spark
     late = spark.range(0, 12, 1, 12).selectExpr("if(id = 11, raise_error('late'), id) as id")
     with pytest.raises(PySparkException, match="late"):
         late.write.format("delta").mode("append").save(path)
+    assert sorted(Path(path).rglob("*")) == before
+
+
+def test_the_files_of_two_runs_of_one_job_are_refused(spark, path, monkeypatch):
+    spark.range(3).write.format("delta").save(path)
+    before = sorted(Path(path).rglob("*"))
+
+    def listed(folder, options):
+        [file] = Path(folder.removeprefix("file://")).glob("part-*.parquet")
+        job = file.name.partition("-c000")[0][-36:]
+        shutil.copy(file, file.with_name(file.name.replace(job, str(uuid.uuid4()))))
+        return files_in(folder, options)
+
+    # A client sends a write again if the server lost it before its first answer. Tasks of the first run may have moved their files.
+    monkeypatch.setattr(backend, "files_in", listed)
+    with pytest.raises(SessionError, match="twice"):
+        bayou.write(spark.range(3, 5).coalesce(1), path, mode="append")
     assert sorted(Path(path).rglob("*")) == before
 
 

@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import InvalidOptionError, SchemaMismatchError, SqlSyntaxError, UnsupportedFeatureError
+from bayou.errors import DataFileNotFoundError, InvalidOptionError, SchemaMismatchError, SqlSyntaxError, UnsupportedFeatureError
 from bayou.spark import backend
 from bayou.spark.enable import enable_documented
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -151,3 +151,10 @@ def test_what_does_not_work_says_what_does(session: SparkSession, table: str, ta
         session.range(1).write.format("delta").saveAsTable("a_name")
     with pytest.raises(SqlSyntaxError, match="id"):
         session.sql(f"DELETE FROM {table} WHERE id = :id")
+
+
+def test_a_job_whose_data_file_is_gone_names_it(session: SparkSession, table: str, table_path: str) -> None:
+    gone = next(Path(table_path).rglob("part-*.parquet"))
+    gone.unlink()
+    with pytest.raises(DataFileNotFoundError, match=gone.name):
+        session.sql(f"OPTIMIZE {table}")

@@ -60,6 +60,9 @@ wrong-columns-written SessionError
 rules-not-observed SessionError
     Spark wrote {count} rows and does not say whether they satisfy the table's constraints.
     Next: Run the operation again with spark.sql.adaptive.enabled=false.
+written-twice SessionError
+    Spark ran the job that writes the rows twice, because the server lost its first run, and nothing was committed.
+    Next: Run the operation again.
 DELTA_OPERATION_NOT_ALLOWED/encrypted-files UnsupportedFeatureError
     The session encrypts Parquet files ({setting}), and bayou cannot read their footers to describe them in the log.
     Next: Write without parquet.encryption.footer.key, parquet.encryption.column.keys and parquet.encryption.uniform.key, into a

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import logging
 import re
@@ -26,7 +27,7 @@ from bayou.spark.backend import ENCRYPTION_FACTORY, JOB_FOLDER, WriteFailure, Wr
 from bayou.spark.pinned_settings import Job, for_writer, values
 from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
-from bayou.spark.portable.failed_reads import convert_failed_reads
+from bayou.spark.portable.failed_reads import FAILED, convert_failed_reads, error_about_file, message_of_failure
 from bayou.spark.portable.files import delete_files, files_in, footers_in, remove_empty
 from bayou.spark.portable.lookups import PortableLookups
 from bayou.spark.portable.needs import check_client, check_server
@@ -65,6 +66,8 @@ _WIDE_DECIMAL: Final = re.compile(r'"decimal\((?:39|[4-9]\d|\d{3,}),')
 """A decimal with more than Spark's 38 digits, in a schema's JSON."""
 _COLLATIONS: Final = re.compile(r'"(?:spark|icu)\.(\w+)"', re.IGNORECASE)
 """The names of collations in a schema's JSON, with their providers."""
+_JOB_OF_FILE: Final = re.compile(r"/part-\d+-([0-9a-f-]{36})[^/]*$")
+"""The name of a file that Spark wrote, with the id of its job."""
 _NOT_CREATED: Final = ("Mkdirs failed", "Permission denied", "No space left", "AccessDenied", "Read-only file system")
 """Parts of a file system's messages about a file or a folder that it could not create."""
 
@@ -72,7 +75,7 @@ _NOT_CREATED: Final = ("Mkdirs failed", "Permission denied", "No space left", "A
 class PortableBackend:
     """The implementation of `Backend` for the session of one client."""
 
-    failures: tuple[type[Exception], ...] = (PySparkException,)
+    failures = FAILED
     is_native = False
 
     def __init__(self, version: str, used: Any) -> None:
@@ -81,16 +84,18 @@ class PortableBackend:
         self._persisted: dict[int, DataFrame] = {}
         self._collations: dict[str, bool] = {}
         self._lock = threading.Lock()
+        self._about_file: Callable[[Exception], DeltaError | None] = lambda _: None
 
     def reason_of(self, error: Exception) -> str:
         """Return the first line of the message of a failed query."""
-        return next((line.strip() for line in str(error).split("\n") if line.strip()), "")
+        return next((line.strip() for line in message_of_failure(error).split("\n") if line.strip()), "")
 
     def begin(self, missing: Callable[[str], DeltaError | None], unreadable: Callable[[str, str], DeltaError | None]) -> None:
-        """Let the client's errors name data files of tables. Other errors of a server stay PySpark's."""
+        """Let the client's errors, and those of writes, name data files of tables. Other errors of a server stay PySpark's."""
+        self._about_file = functools.partial(error_about_file, missing=missing, unreadable=unreadable)
         used = self._client()
         if used is not None:
-            convert_failed_reads(used, missing, unreadable)
+            convert_failed_reads(used, self._about_file)
 
     def check_store(self, uri: str) -> None:
         """Do nothing: the client opens logs with its own stores."""
@@ -361,16 +366,22 @@ class PortableBackend:
             delete_files(folder, job.hadoop)
             if is_new:
                 remove_empty(job.root, is_deep=False)
-            of_cast = error_of_cast(error) if isinstance(error, PySparkException) else None
-            if of_cast is None:
+            if not isinstance(error, FAILED) or isinstance(error, DeltaError):
                 raise
-            raise of_cast from error
+            named = error_of_cast(error) or self._about_file(error)
+            if named is None:
+                raise
+            raise named from error
         else:
             observed = client.observed(frame, job.observations)
         finally:
             client.forget_observations()
             self._let_go()
-        return WrittenRows(files_in(folder, job.hadoop), observed)
+        files = files_in(folder, job.hadoop)
+        if len({found[1] for each in files if (found := _JOB_OF_FILE.search(each.uri))}) > 1:
+            delete_files(folder, job.hadoop)
+            raise failed("written-twice", table=job.root)
+        return WrittenRows(files, observed)
 
     def _let_go(self) -> None:
         with self._lock:
@@ -381,7 +392,7 @@ class PortableBackend:
 
     def write_failure(self, error: Exception) -> WriteFailure:
         """Return why a job of `write_files` failed."""
-        lines = str(error).split("\n")
+        lines = message_of_failure(error).split("\n")
         of_files = next((line.strip() for line in lines if any(part in line for part in _NOT_CREATED)), None)
         return WriteFailure([str(error)], of_files)
 

@@ -65,7 +65,7 @@ class Scratch:
         """Return the size of a file in bytes.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: the file does not exist.
             StorageError: the store does not say it.
         """
         return self.store.size(self.prefix + name)
