@@ -46,6 +46,8 @@ PYTEST := $(BIN)/python -m pytest
 SHARED_OUT := -n $(JOBS) --dist worksteal
 
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
+# PySpark reads a variable of this name in the environment.
+unexport MASTER
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-connect test-connect-all test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts docs package lint format bench bench-peers clean
