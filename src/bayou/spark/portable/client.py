@@ -119,12 +119,24 @@ def observed(frame: DataFrame, wanted: Sequence[str]) -> dict[str, list[Any]]:
     """Return the values of some observations of a DataFrame that was written, by their names, without those that found no rows."""
     if not is_of_connect(frame):
         made = _on_classic.get(threading.get_ident(), {})
-        return {name: list(made[name].get.values()) for name in wanted if name in made}
+        of_classic = {name: _values_of(made[name]) for name in wanted if name in made}
+        return {name: values for name, values in of_classic.items() if values}
     observations = {name: each for name, each in plan_of(frame).observations.items() if name in wanted}
     found = {name: each.get for name, each in observations.items()}
     # A server of Spark 4.0 sends more than four values in another order.
     names = {name: _names.get(each, ()) for name, each in observations.items()}
     return {name: [values[each] for each in names[name] or values] for name, values in found.items() if values}
+
+
+def _values_of(observation: Observation) -> list[Any]:
+    """Return what an observation of a classic session found; an empty list if Spark left the observed rows out of its plan."""
+    try:
+        return list(observation.get.values())
+    except Exception as error:
+        # PySpark 4 cannot take the row without columns that Spark returns then, and 3.5 returns no values.
+        if all(part in str(error) for part in ("toPyRow", "java.lang.AssertionError")):
+            return []
+        raise
 
 
 def forget_observations() -> None:
