@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
+_ALIAS: Final = "_bayou_alias"
 _on_classic: Final[dict[int, dict[str, Observation]]] = {}
 """The observations of writes on classic sessions, by thread and name."""
 _unused: Final[SimpleQueue[Any]] = SimpleQueue()
@@ -89,12 +90,18 @@ def message_of(column: Column, spark: SparkSession) -> Any | None:
 
 
 def alias_of(frame: DataFrame) -> str | None:
-    """Return the alias of a query's rows; None if it has none, or on a classic session."""
+    """Return the alias of a query's rows; None if it has none. On a classic session `noted_alias` has noted it."""
     if not is_of_connect(frame):
-        return None
+        return cast("str | None", vars(frame).get(_ALIAS))
     found = plan_of(frame).plan(client_of(frame.sparkSession))
     found = found.with_relations.root if found.HasField("with_relations") else found
     return str(found.subquery_alias.alias) if found.HasField("subquery_alias") else None
+
+
+def noted_alias(frame: DataFrame, alias: str) -> DataFrame:
+    """Return a DataFrame of a classic session, whose plan only the JVM sees, with a note of its alias."""
+    vars(frame)[_ALIAS] = alias
+    return frame
 
 
 def observe(frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFrame:
