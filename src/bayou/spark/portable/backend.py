@@ -368,7 +368,7 @@ class PortableBackend:
         else:
             observed = client.observed(frame, job.observations)
         finally:
-            client.forget_observations()
+            client.forget_observations(job.observations)
             self._let_go()
         return WrittenRows(files_in(folder, job.hadoop), observed)
 

@@ -146,9 +146,13 @@ def _values_of(observation: Observation) -> list[Any]:
         raise
 
 
-def forget_observations() -> None:
-    """Forget the observations of this thread's last write on a classic session."""
-    _on_classic.pop(threading.get_ident(), None)
+def forget_observations(names: Sequence[str]) -> None:
+    """Forget observations of this thread's last write on a classic session. Those of a write around it stay."""
+    made = _on_classic.get(threading.get_ident(), {})
+    for name in names:
+        made.pop(name, None)
+    if not made:
+        _on_classic.pop(threading.get_ident(), None)
 
 
 def kept_rows(frame: DataFrame) -> DataFrame:
