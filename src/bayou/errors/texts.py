@@ -45,12 +45,12 @@ def speak_of_classic() -> None:
     _kinds.add("classic")
 
 
-def spoken(text: str) -> str:
-    """Return the text of a message, which may be about Spark Connect, for the sessions of this process."""
+def spoken(message: str) -> str:
+    """Return a message, which may be about Spark Connect, for the sessions of this process."""
     if _kinds:
         for before, after in _SPOKEN:
-            text = text.replace(before, after)
-    return text
+            message = message.replace(before, after)
+    return message
 
 
 def redact_uri(uri: str) -> str:
