@@ -85,7 +85,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     test with several cases is one.
     """
     if config.getoption("--on-connect") or config.getoption("--portable-on-classic"):
-        _mark_what_connect_cannot_run(items)
+        _mark_what_connect_cannot_run(items, on_classic=config.getoption("--portable-on-classic"))
     if config.getoption("hypothesis_profile", None) == "soak":
         _mark_what_draws(items)
     if config.option.keyword or any("::" in each for each in config.args):
@@ -102,8 +102,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker("soak")
 
 
-def _mark_what_connect_cannot_run(items: list[pytest.Item]) -> None:
-    from tests.support.on_connect import why_left_out
+def _mark_what_connect_cannot_run(items: list[pytest.Item], *, on_classic: bool) -> None:
+    from tests.support.on_connect import TABLE_ON_CLASSIC, tables, why_left_out
+
+    if on_classic:
+        tables.append(TABLE_ON_CLASSIC)
 
     for item in items:
         reason = why_left_out(item.nodeid, getattr(item, "fixturenames", ()))
@@ -222,6 +225,8 @@ def _session_as_before(request: pytest.FixtureRequest) -> Iterator[None]:
     before = settings_of(session)
     yield
     changed = {name for name, _ in before.items() ^ settings_of(session).items()} - {LAST_VERSION}
+    if request.config.getoption("--portable-on-classic"):  # a DataFrame of column ids needs them whenever it runs
+        changed -= {"spark.sql.parquet.fieldId.read.enabled", "spark.sql.parquet.fieldId.read.ignoreMissing"}
     for name in changed:
         if name in before:
             session.conf.set(name, before[name])

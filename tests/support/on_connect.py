@@ -5,7 +5,7 @@
 reasons, which are also in `docs/connect.md`. Tests that ask for the JVM are skipped when they do so.
 
 `pytest --portable-on-classic tests/spark/...` runs the same tests on a classic session that bayou serves in the same way, with the
-documented functions of PySpark.
+documented functions of PySpark. `tests/spark/not_portable_on_classic.txt` names further tests that are left out there.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 FOLDER = "tests/spark/"
 JVM: Final = "The test looks into the JVM of a classic session."
 TABLE = Path(__file__).parent.parent / "spark" / "not_on_connect.txt"
+TABLE_ON_CLASSIC = TABLE.with_name("not_portable_on_classic.txt")
+tables = [TABLE]
+"""The tables that are read: the second one is only about classic sessions."""
 
 
 @cache
@@ -44,7 +47,7 @@ def left_out() -> dict[str, str]:
     An id that ends with `*` stands for all that begin so.
     """
     found, reason = {}, ""
-    for line in TABLE.read_text().splitlines():
+    for line in (line for table in tables for line in table.read_text().splitlines()):
         if line.startswith("# "):
             reason = line.removeprefix("# ")
         elif line:

@@ -10,6 +10,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+import bayou
 from bayou.errors import DataFileNotFoundError, InvalidOptionError, SchemaMismatchError, SqlSyntaxError, UnsupportedFeatureError
 from bayou.spark import backend
 from bayou.spark.enable import enable_documented
@@ -158,3 +159,43 @@ def test_a_job_whose_data_file_is_gone_names_it(session: SparkSession, table: st
     gone.unlink()
     with pytest.raises(DataFileNotFoundError, match=gone.name):
         session.sql(f"OPTIMIZE {table}")
+
+
+def test_a_folder_of_a_partition_has_its_rows(session: SparkSession, table: str, table_path: str) -> None:
+    assert session.table(table).count() == 10
+    assert ids(bayou.read(session, f"{table_path}/p=1")) == [1, 3, 5, 7, 9]
+
+
+def test_a_source_is_known_by_its_alias(session: SparkSession, table: str, table_path: str) -> None:
+    target = bayou.DeltaTable.forPath(session, table_path)
+    source = session.sql("SELECT 1L AS id, 'old' AS v, 1 AS at UNION ALL SELECT 1L, 'new', 2").alias("s")
+    merge = target.alias("t").merge(source, "t.id = s.id", keep="latest", by="at")
+    merge.whenMatchedUpdate(set={"v": "s.v"}).execute()
+    assert session.table(table).where("id = 1").first().v == "new"
+
+
+def test_columns_of_dataframes_are_refused_in_changes(session: SparkSession, table: str, table_path: str) -> None:
+    target = bayou.DeltaTable.forPath(session, table_path)
+    frame = target.toDF()
+    part = frame.where("id = 1")
+    with pytest.raises(UnsupportedFeatureError, match=r"columns .*id.* of a DataFrame"):
+        target.delete(frame.id == 5)
+    with pytest.raises(UnsupportedFeatureError, match="only columns of the source"):
+        target.merge(part, frame.id == part.id).whenMatchedDelete().execute()
+    with pytest.raises(UnsupportedFeatureError, match="A subquery that names a table by path"):
+        target.delete(f"id IN (SELECT id FROM {table})")
+    assert session.table(table).count() == 10
+    target.alias("t").merge(part.alias("s"), F.col("t.id") == F.col("s.id")).whenMatchedDelete().execute()
+    assert session.table(table).count() == 9
+
+
+def test_rows_that_turn_out_to_be_none_are_written(session: SparkSession, table: str, table_path: str) -> None:
+    bayou.DeltaTable.forPath(session, table_path).addConstraint("c", "id >= 0")
+    none = session.sql(f"SELECT max(id) AS id, v, p FROM {table} WHERE id + p > 50 GROUP BY v, p")
+    none.write.format("delta").mode("append").option("optimizeWrite", "true").save(table_path)
+    assert session.table(table).count() == 10
+
+
+def test_errors_speak_of_this_session(session: SparkSession, table: str) -> None:
+    with pytest.raises(UnsupportedFeatureError, match=r"FROM \.\.\. INSERT INTO a table by path is not possible on this session"):
+        session.sql(f"FROM {table} INSERT INTO {table} SELECT * INSERT INTO {table} SELECT *")

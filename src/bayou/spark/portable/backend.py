@@ -375,7 +375,7 @@ class PortableBackend:
         else:
             observed = client.observed(frame, job.observations)
         finally:
-            client.forget_observations()
+            client.forget_observations(job.observations)
             self._let_go()
         files = files_in(folder, job.hadoop)
         if len({found[1] for each in files if (found := _JOB_OF_FILE.search(each.uri))}) > 1:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
+_ALIAS: Final = "_bayou_alias"
 _on_classic: Final[dict[int, dict[str, Observation]]] = {}
 """The observations of writes on classic sessions, by thread and name."""
 _unused: Final[SimpleQueue[Any]] = SimpleQueue()
@@ -89,12 +90,18 @@ def message_of(column: Column, spark: SparkSession) -> Any | None:
 
 
 def alias_of(frame: DataFrame) -> str | None:
-    """Return the alias of a query's rows; None if it has none, or on a classic session."""
+    """Return the alias of a query's rows; None if it has none. On a classic session `noted_alias` has noted it."""
     if not is_of_connect(frame):
-        return None
+        return cast("str | None", vars(frame).get(_ALIAS))
     found = plan_of(frame).plan(client_of(frame.sparkSession))
     found = found.with_relations.root if found.HasField("with_relations") else found
     return str(found.subquery_alias.alias) if found.HasField("subquery_alias") else None
+
+
+def noted_alias(frame: DataFrame, alias: str) -> DataFrame:
+    """Return a DataFrame of a classic session, whose plan only the JVM sees, with a note of its alias."""
+    vars(frame)[_ALIAS] = alias
+    return frame
 
 
 def observe(frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFrame:
@@ -119,7 +126,8 @@ def observed(frame: DataFrame, wanted: Sequence[str]) -> dict[str, list[Any]]:
     """Return the values of some observations of a DataFrame that was written, by their names, without those that found no rows."""
     if not is_of_connect(frame):
         made = _on_classic.get(threading.get_ident(), {})
-        return {name: list(made[name].get.values()) for name in wanted if name in made}
+        of_classic = {name: _values_of(made[name]) for name in wanted if name in made}
+        return {name: values for name, values in of_classic.items() if values}
     observations = {name: each for name, each in plan_of(frame).observations.items() if name in wanted}
     found = {name: each.get for name, each in observations.items()}
     # A server of Spark 4.0 sends more than four values in another order.
@@ -127,9 +135,24 @@ def observed(frame: DataFrame, wanted: Sequence[str]) -> dict[str, list[Any]]:
     return {name: [values[each] for each in names[name] or values] for name, values in found.items() if values}
 
 
-def forget_observations() -> None:
-    """Forget the observations of this thread's last write on a classic session."""
-    _on_classic.pop(threading.get_ident(), None)
+def _values_of(observation: Observation) -> list[Any]:
+    """Return what an observation of a classic session found; an empty list if Spark left the observed rows out of its plan."""
+    try:
+        return list(observation.get.values())
+    except Exception as error:
+        # PySpark 4 cannot take the row without columns that Spark returns then, and 3.5 returns no values.
+        if all(part in str(error) for part in ("toPyRow", "java.lang.AssertionError")):
+            return []
+        raise
+
+
+def forget_observations(names: Sequence[str]) -> None:
+    """Forget observations of this thread's last write on a classic session. Those of a write around it stay."""
+    made = _on_classic.get(threading.get_ident(), {})
+    for name in names:
+        made.pop(name, None)
+    if not made:
+        _on_classic.pop(threading.get_ident(), None)
 
 
 def kept_rows(frame: DataFrame) -> DataFrame:

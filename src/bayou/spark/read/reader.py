@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from bayou.errors import failed
 from bayou.spark.backend import part_of
@@ -41,5 +41,7 @@ def read(application: Application, spark: SparkSession, request: TableRequest) -
         check_has_columns(latest)
         if not answers:
             scan_frame: Callable[..., DataFrame] = part_of(application.backend, "scan.rows").scan_frame
-            return scan_frame(spark, latest, storage_options=options)
+            listed: Callable[..., Any] = part_of(application.backend, "scan.listed_files").ListedFiles
+            files = listed(latest, name=resolved.partition)  # of a partition's folder, the snapshot has its files only
+            return scan_frame(spark, latest, storage_options=options, files=files)
     return spark.read.format("delta").options(**request.to_options()).load(request.path)

@@ -14,6 +14,7 @@ from bayou.spark.portable.classic.reads import Reader, table_at
 from bayou.spark.portable.classic.statements import sql
 from bayou.spark.portable.classic.streams import StreamReader, StreamWriter
 from bayou.spark.portable.classic.writes import Writer, refuse_merge, writer_to
+from bayou.spark.portable.client import noted_alias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,7 @@ def wrap_methods(spark: SparkSession) -> None:
     _wrap(SparkSession, "table", _table)
     _wrap(SparkSession, "read", lambda original: _property(original, Reader))
     _wrap(SparkSession, "readStream", lambda original: _property(original, StreamReader))
+    _wrap(frames, "alias", _alias)
     _wrap(frames, "write", lambda original: _property(original, Writer))
     _wrap(frames, "writeStream", lambda original: _property(original, StreamWriter))
     _wrap(frames, "writeTo", _write_to)
@@ -80,6 +82,14 @@ def _table(original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
         return original(self, tableName) if found is None else found
 
     return raised_as_pyspark(wrapped)
+
+
+def _alias(original: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
+    @functools.wraps(original)
+    def wrapped(self: DataFrame, alias: str) -> DataFrame:
+        return noted_alias(original(self, alias), alias)
+
+    return wrapped
 
 
 def _write_to(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,7 +22,7 @@ from bayou.spark.errors.error_classes import error_class_of
 from bayou.spark.portable.dml.constants import check_constants
 from bayou.spark.portable.dml.expr import PortableExpr, Scope
 from bayou.spark.portable.dml.instants import at_one_instant
-from bayou.spark.portable.dml.own_frames import numbered_as, numbers_of
+from bayou.spark.portable.dml.own_frames import explaining_on_classic, numbered_as, numbers_of
 from bayou.spark.portable.dml.statement import PortableStatement, PortableValues, named
 from bayou.spark.portable.text.tree import Name
 from bayou.spark.user_defined_types import for_spark
@@ -114,7 +114,8 @@ class StatementResolution:
             self._check(each)
         if not expressions:
             return None
-        with explaining_unknown_columns(self._snapshot, *(each.given for each in expressions)):
+        texts = [each.given for each in expressions]
+        with explaining_on_classic(self._target.spark, self._snapshot), explaining_unknown_columns(self._snapshot, *texts):
             kinds = self._types(where, values)
         typed = [replace(each, type=kind) for each, kind in zip(expressions, kinds, strict=True)]
         self.values = typed if where is None else typed[1:]

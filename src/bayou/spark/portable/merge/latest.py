@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 _RANK: Final = "__bayou_rank"
 _ORDERED: Final = frozenset({"sort_order", "alias"})
+_SHOWN: Final = re.compile(r" (ASC|DESC) NULLS (FIRST|LAST)'>$| AS [^ ()]+'>$")
+"""The end of a column with a direction or a name, as a classic session shows it."""
 
 
 def latest_rows(request: MergeRequest, snapshot: Snapshot) -> DataFrame:
@@ -63,7 +66,8 @@ def _order(request: MergeRequest, snapshot: Snapshot) -> Column:
     except UnreadableTextError:
         is_plain = False
     message = None if order is None else message_of(order, request.target.spark)
-    if not is_plain or order is None or (message is not None and message.WhichOneof("expr_type") in _ORDERED):
+    is_ordered = message.WhichOneof("expr_type") in _ORDERED if message is not None else _SHOWN.search(str(order)) is not None
+    if not is_plain or order is None or is_ordered:
         raise failed("DELTA_ILLEGAL_OPTION/latest-by", at=snapshot, option="by")
     return order
 

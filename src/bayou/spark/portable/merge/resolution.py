@@ -27,7 +27,7 @@ from bayou.spark.portable.casts import casts_implicitly
 from bayou.spark.portable.dml.constants import check_constants
 from bayou.spark.portable.dml.expr import STEADY, PortableExpr, Scope
 from bayou.spark.portable.dml.instants import at_one_instant
-from bayou.spark.portable.dml.own_frames import numbered_as, numbers_of
+from bayou.spark.portable.dml.own_frames import check_uses_table, explaining_on_classic, numbered_as, numbers_of
 from bayou.spark.portable.dml.queried_tables import may_query
 from bayou.spark.portable.dml.resolver import StatementResolution
 from bayou.spark.portable.dml.scalar_queries import with_scalars
@@ -94,6 +94,7 @@ class MergeResolution:
             if each is not None:
                 self._check_condition(each, name)
         search, conditions, typed = self._typed(schema, search, conditions, pairs)
+        check_uses_table(search.given, self._source.frame, snapshot)
         resolved = []
         for number, (clause, when, values) in enumerate(zip(request.clauses, conditions, typed, strict=True)):
             apart: dict[tuple[str, ...], Column] = {}
@@ -338,7 +339,8 @@ class MergeResolution:
         columns = [each.column.alias(f"v{place}") for place, each in enumerate(given)]
         try:
             # As parts of a condition, where only values of a row may be.
-            analysed = frame.where(F.struct(*columns).isNotNull()).select(*columns).schema
+            with explaining_on_classic(self._request.target.spark, self._snapshot):
+                analysed = frame.where(F.struct(*columns).isNotNull()).select(*columns).schema
         except AnalysisException as error:
             found = error.getMessageParameters() or {}
             name = error.getCondition() or ""

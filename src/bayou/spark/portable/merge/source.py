@@ -14,7 +14,7 @@ from bayou.protocol.schema.reserved_names import OWN_PREFIX
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.backend import is_of_connect
-from bayou.spark.portable.client import kept_rows
+from bayou.spark.portable.client import alias_of, kept_rows
 from bayou.spark.portable.requests.frames import as_given
 from bayou.spark.types.types import readable_schema
 
@@ -81,7 +81,7 @@ class PortableSource:
         begin = time.monotonic()
         kept = kept_rows((given if rows is None else rows).select("*", F.monotonically_increasing_id().alias(SOURCE_ROW)))
         spent = int((time.monotonic() - begin) * 1000)
-        frame, alias = as_given(kept, given) if is_of_connect(given) else (kept, None)
+        frame, alias = as_given(kept, given) if is_of_connect(given) else (kept, alias_of(given))
         lowered = [name.lower() for name in schema.names]
         copies = [
             F.col(quoted_name(name)).alias(copy_of(place))
