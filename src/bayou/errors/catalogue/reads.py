@@ -30,12 +30,12 @@ DELTA_OPERATION_NOT_ALLOWED/documented UnsupportedFeatureError
     {what} is not possible on this session, where bayou uses only the documented functions of PySpark, and nothing was changed.
     Next: Use {instead}.
 DELTA_OPERATION_NOT_ALLOWED/documented-columns UnsupportedFeatureError
-    MISSING_ATTRIBUTES: A condition or a value uses the columns {columns} of a DataFrame, such as frame["id"], and on this session
-    they do not stand for the columns of the table. Nothing was changed.
-    Next: Name the columns, as in F.col("id") or in SQL. In a MERGE give both sides an alias, as in F.col("t.id") == F.col("s.id").
+    A condition or a value uses the columns {columns} of a DataFrame, such as frame["id"], which on this session do not stand for the
+    columns of the table (MISSING_ATTRIBUTES), and nothing was changed.
+    Next: Name the columns in SQL or with F.col, in a MERGE with the aliases of both sides, as in F.col("t.id") == F.col("s.id").
 DELTA_OPERATION_NOT_ALLOWED/documented-condition UnsupportedFeatureError
-    The condition {condition} of MERGE uses only columns of the source: a column of a DataFrame such as frame["id"] is the source's
-    if the source is made of that DataFrame. Nothing was changed.
+    The condition {condition} of MERGE uses only columns of the source, because a column of a DataFrame such as frame["id"] is the
+    source's if the source is made of that DataFrame, and nothing was changed.
     Next: Give both sides an alias, and write the condition with it, as in "t.id = s.id".
 DELTA_OPERATION_NOT_ALLOWED/connect-insert UnsupportedFeatureError
     FROM ... INSERT INTO a table by path is not possible on a Spark Connect session, and nothing was changed.
