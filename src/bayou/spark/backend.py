@@ -275,6 +275,10 @@ class Backend(Protocol):
         """Return the rows of a DataFrame under its alias, the same at every evaluation. Runs a job, unless they are so already."""
         ...
 
+    def note_rows_of_table(self, frame: DataFrame, table_uri: str) -> None:
+        """Note in the transaction on a table that a program's rows come from that table, unless their plan notes its own reads."""
+        ...
+
     def watched(self, frame: DataFrame) -> Any | None:
         """Start to watch the files that a DataFrame reads for changes: `WatchedFiles`. None if nothing needs to be watched."""
         ...

@@ -30,8 +30,8 @@ DELTA_OPERATION_NOT_ALLOWED/documented UnsupportedFeatureError
     {what} is not possible on this session, where bayou uses only the documented functions of PySpark, and nothing was changed.
     Next: Use {instead}.
 DELTA_OPERATION_NOT_ALLOWED/documented-columns UnsupportedFeatureError
-    A condition or a value uses the columns {columns} of a DataFrame, such as frame["id"], which on this session do not stand for the
-    columns of the table (MISSING_ATTRIBUTES), and nothing was changed.
+    A condition or a value uses the columns {columns} of a DataFrame, such as frame["id"], which on this session do not stand for
+    the columns of the table (MISSING_ATTRIBUTES), and nothing was changed.
     Next: Name the columns in SQL or with F.col, in a MERGE with the aliases of both sides, as in F.col("t.id") == F.col("s.id").
 DELTA_OPERATION_NOT_ALLOWED/documented-condition UnsupportedFeatureError
     The condition {condition} of MERGE uses only columns of the source, because a column of a DataFrame such as frame["id"] is the

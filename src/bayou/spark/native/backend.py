@@ -178,6 +178,9 @@ class NativeBackend:
         alias, once = self.alias_of(frame), frame.localCheckpoint() if fixed is None else fixed.frame
         return once if alias is None else once.alias(alias)
 
+    def note_rows_of_table(self, frame: DataFrame, table_uri: str) -> None:
+        """Do nothing: the optimizer rule notes what plans read."""
+
     def watched(self, frame: DataFrame) -> WatchedFiles | None:
         """Start to watch the files that a DataFrame reads for changes."""
         fixed = settled(self.jvm, frame)

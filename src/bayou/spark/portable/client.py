@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import threading
 import weakref
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import unquote
 
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import Observation
 from pyspark.sql.types import DataType, StructType
 
+from bayou.log.commit.active_transactions import active_transaction
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.backend import is_of_connect
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _ALIAS: Final = "_bayou_alias"
+_SLASHES: Final = re.compile("^file:/+")
 _on_classic: Final[dict[int, dict[str, Observation]]] = {}
 """The observations of writes on classic sessions, by thread and name."""
 _unused: Final[SimpleQueue[Any]] = SimpleQueue()
@@ -102,6 +106,23 @@ def noted_alias(frame: DataFrame, alias: str) -> DataFrame:
     """Return a DataFrame of a classic session, whose plan only the JVM sees, with a note of its alias."""
     vars(frame)[_ALIAS] = alias
     return frame
+
+
+def note_rows_of_table(frame: DataFrame, table_uri: str) -> None:
+    """Note in the transaction on a table that the rows of a DataFrame of a classic session come from it, if they do.
+
+    PySpark only says which files a DataFrame reads, without those of cached rows.
+    """
+    transaction = active_transaction(table_uri)
+    if transaction is None:
+        return
+    root = f"{_comparable(table_uri)}/"
+    if any(_comparable(each).startswith(root) for each in frame.inputFiles()):
+        transaction.read_whole_table()
+
+
+def _comparable(uri: str) -> str:
+    return _SLASHES.sub("file:/", unquote(uri))
 
 
 def observe(frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFrame:
