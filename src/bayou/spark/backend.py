@@ -275,8 +275,12 @@ class Backend(Protocol):
         """Return the rows of a DataFrame under its alias, the same at every evaluation. Runs a job, unless they are so already."""
         ...
 
-    def note_rows_of_table(self, frame: DataFrame, table_uri: str) -> None:
-        """Note in the transaction on a table that a program's rows come from that table, unless their plan notes its own reads."""
+    def note_rows_of_table(self, frame: DataFrame, table_uri: str, *, replaces: bool) -> None:
+        """Note in the transaction on a table that a program's rows come from that table, unless their plan notes its own reads.
+
+        Args:
+            replaces: whether the rows replace others of the table.
+        """
         ...
 
     def watched(self, frame: DataFrame) -> Any | None:

@@ -199,3 +199,21 @@ def test_rows_that_turn_out_to_be_none_are_written(session: SparkSession, table:
 def test_errors_speak_of_this_session(session: SparkSession, table: str) -> None:
     with pytest.raises(UnsupportedFeatureError, match=r"FROM \.\.\. INSERT INTO a table by path is not possible on this session"):
         session.sql(f"FROM {table} INSERT INTO {table} SELECT * INSERT INTO {table} SELECT *")
+
+
+def test_a_table_is_not_replaced_by_rows_of_an_older_version(session: SparkSession, table_path: str) -> None:
+    session.range(3).write.format("delta").save(table_path)
+    old = session.read.format("delta").load(table_path).where("id < 9")
+    before = bayou.open(table_path).version()
+    session.range(3, 5).write.format("delta").mode("append").save(table_path)
+    with pytest.raises(UnsupportedFeatureError, match="reads the table again"):
+        old.write.format("delta").mode("overwrite").save(table_path)
+    old.write.format("delta").mode("append").save(table_path)
+    new = bayou.read(session, table_path)
+    new.where("id > 1").write.format("delta").mode("overwrite").save(table_path)
+    assert ids(session.table(f"delta.`{table_path}`")) == [2, 2, 3, 4]
+    with pytest.raises(UnsupportedFeatureError, match="reads the table again"):
+        new.write.format("delta").mode("overwrite").save(table_path)
+    first = bayou.read(session, table_path, version=before)
+    first.write.format("delta").mode("overwrite").save(table_path)
+    assert ids(session.table(f"delta.`{table_path}`")) == [0, 1, 2]

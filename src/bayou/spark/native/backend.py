@@ -178,7 +178,7 @@ class NativeBackend:
         alias, once = self.alias_of(frame), frame.localCheckpoint() if fixed is None else fixed.frame
         return once if alias is None else once.alias(alias)
 
-    def note_rows_of_table(self, frame: DataFrame, table_uri: str) -> None:
+    def note_rows_of_table(self, frame: DataFrame, table_uri: str, *, replaces: bool) -> None:
         """Do nothing: the optimizer rule notes what plans read."""
 
     def watched(self, frame: DataFrame) -> WatchedFiles | None:

@@ -20,6 +20,7 @@ from bayou.plan.predicates.predicate import columns as columns_of
 from bayou.protocol.types.char_varchar import char_width
 from bayou.protocol.types.schema import parse_schema
 from bayou.spark.portable.changes import feed_frame
+from bayou.spark.portable.client import note_version
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
 from bayou.spark.portable.commands.merges import merge_into
 from bayou.spark.portable.commands.sql_commands import run_sql
@@ -213,6 +214,8 @@ class TableAnswers:
                 frame = scan(self._spark, snapshot, positions, storage_options=request.storage_options, files=files)
             else:
                 frame = feed_frame(self._spark, feed, request.storage_options)
+        is_latest = request.version is None and feed is None
+        note_version(frame, snapshot.table_uri, snapshot.version if is_latest else None)
         with self._lock:
             self._frames[key] = frame
             self._frames.move_to_end(key)

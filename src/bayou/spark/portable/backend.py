@@ -186,10 +186,10 @@ class PortableBackend:
         client.plan_of(once).kept = kept  # so that all DataFrames that are made of it hold the rows
         return once
 
-    def note_rows_of_table(self, frame: DataFrame, table_uri: str) -> None:
+    def note_rows_of_table(self, frame: DataFrame, table_uri: str, *, replaces: bool) -> None:
         """Note on a classic session whether rows come from the table. Requests of a client do it when they are answered."""
         if not is_of_connect(frame):
-            client.note_rows_of_table(frame, table_uri)
+            client.note_rows_of_table(frame, table_uri, replaces=replaces)
 
     def watched(self, frame: DataFrame) -> None:
         """None: the rows of a write that depends on them are kept."""

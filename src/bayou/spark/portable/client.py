@@ -16,6 +16,7 @@ from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import Observation
 from pyspark.sql.types import DataType, StructType
 
+from bayou.errors import failed
 from bayou.log.commit.active_transactions import active_transaction
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.backend import is_of_connect
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 
 _ALIAS: Final = "_bayou_alias"
+_read_versions: Final[dict[str, set[int | None]]] = {}
+"""The versions of tables that classic sessions have read, by the tables' URIs; see `note_version`."""
 _SLASHES: Final = re.compile("^file:/+")
 _on_classic: Final[dict[int, dict[str, Observation]]] = {}
 """The observations of writes on classic sessions, by thread and name."""
@@ -108,17 +111,45 @@ def noted_alias(frame: DataFrame, alias: str) -> DataFrame:
     return frame
 
 
-def note_rows_of_table(frame: DataFrame, table_uri: str) -> None:
+def note_version(frame: DataFrame, table_uri: str, version: int | None) -> None:
+    """Note of which version of a table a DataFrame of a classic session is, which cannot follow the table.
+
+    Args:
+        version: the version if it was the latest; None for rows of old versions and for changes, which may be read on purpose.
+    """
+    if not is_of_connect(frame):
+        _read_versions.setdefault(table_uri, set()).add(version)
+
+
+def note_rows_of_table(frame: DataFrame, table_uri: str, *, replaces: bool) -> None:
     """Note in the transaction on a table that the rows of a DataFrame of a classic session come from it, if they do.
 
     PySpark only says which files a DataFrame reads, without those of cached rows.
+
+    Args:
+        replaces: whether the rows replace others of the table.
+
+    Raises:
+        UnsupportedFeatureError: the rows replace others, and are of an older version than the latest.
     """
     transaction = active_transaction(table_uri)
-    if transaction is None:
+    if transaction is None or transaction.snapshot is None:
         return
     root = f"{_comparable(table_uri)}/"
-    if any(_comparable(each).startswith(root) for each in frame.inputFiles()):
-        transaction.read_whole_table()
+    own = {name.removeprefix(root) for each in frame.inputFiles() if (name := _comparable(each)).startswith(root)}
+    if not own:
+        return
+    transaction.read_whole_table()
+    versions, latest = _read_versions.get(table_uri, set()), transaction.read_version
+    if not replaces or versions <= {latest} or None in versions:
+        return
+    paths = {unquote(path) for path in transaction.snapshot.files(["path"])["path"].to_pylist()}
+    if latest not in versions or own - paths:
+        what = f"Replacing rows of version {latest} by rows that an older DataFrame has read"
+        instead = "a DataFrame that reads the table again"
+        raise failed(
+            "DELTA_OPERATION_NOT_ALLOWED/documented", at=transaction.snapshot, what=what, instead=instead, features=("reads",)
+        )
 
 
 def _comparable(uri: str) -> str:

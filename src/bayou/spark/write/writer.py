@@ -156,7 +156,7 @@ def _written(
         if snapshot is None or snapshot.schema.fields:  # a table without columns raises another error
             version = None if snapshot is None else snapshot.version
             check_has_data(application.backend.columns_of(frame), log.table_uri, version=version, of_statement=prepare is not None)
-        application.backend.note_rows_of_table(frame, log.table_uri)
+        application.backend.note_rows_of_table(frame, log.table_uri, replaces=options.mode == "overwrite")
         frame = frame if prepare is None else prepare(frame, snapshot)
         if options.replaces_by_match:
             frame = application.backend.evaluated_once(frame)

@@ -78,7 +78,7 @@ class PortableSource:
                 prefix=OWN_PREFIX,
                 features=(f"columns whose names begin with {OWN_PREFIX}",),
             )
-        backend.note_rows_of_table(given, snapshot.table_uri)
+        backend.note_rows_of_table(given, snapshot.table_uri, replaces=False)
         begin = time.monotonic()
         kept = kept_rows((given if rows is None else rows).select("*", F.monotonically_increasing_id().alias(SOURCE_ROW)))
         spent = int((time.monotonic() - begin) * 1000)
