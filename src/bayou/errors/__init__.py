@@ -22,9 +22,6 @@ from bayou.errors.texts import redact_text as redact_text
 from bayou.errors.texts import redact_uri as redact_uri
 from bayou.errors.texts import sample as sample
 from bayou.errors.texts import shortened as shortened
-from bayou.errors.texts import spoken
-
-_CONNECT = "Spark Connect"
 
 
 class Located(Protocol):
@@ -124,7 +121,6 @@ def failed(
             `error_class` and `next_step` are those of `DeltaError`, instead of what the row says.
     """
     row = catalogue.rows()[key]
-    message, next_step = (spoken(row.message), spoken(row.next_step)) if _CONNECT in row.message else (row.message, row.next_step)
     facts = {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
     if at is not None:
         table, version = at.table_uri, at.version
@@ -132,8 +128,8 @@ def failed(
     step = facts.pop("next_step", None)
     kind: type[DeltaError] = globals()[row.exception]
     return kind(
-        catalogue.shown(message, texts),
-        next_step=catalogue.shown(next_step, texts) if step is None else step,
+        catalogue.shown(row.message, texts),
+        next_step=catalogue.shown(row.next_step, texts) if step is None else step,
         table=table,
         version=version,
         error_class=facts.pop("error_class", row.error_class),

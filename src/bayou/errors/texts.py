@@ -30,29 +30,6 @@ _SCHEMES_WITHOUT_PORTS: Final = frozenset({"s3", "s3a", "s3n"})
 _MAX_PASSES: Final = 50
 
 
-_SPOKEN: Final = (
-    ("a Spark Connect session", "this session"),
-    ("the Spark Connect server", "Spark"),
-    ("The Spark Connect server", "Spark"),
-    ("a classic session", "a session of a Spark whose internals bayou knows"),
-)
-"""What messages about Spark Connect say on classic sessions that are served in the same way."""
-_kinds: Final[set[str]] = set()
-
-
-def speak_of_classic() -> None:
-    """Let the messages of this process speak of classic sessions where they would speak of Spark Connect."""
-    _kinds.add("classic")
-
-
-def spoken(message: str) -> str:
-    """Return a message, which may be about Spark Connect, for the sessions of this process."""
-    if _kinds:
-        for before, after in _SPOKEN:
-            message = message.replace(before, after)
-    return message
-
-
 def redact_uri(uri: str) -> str:
     """Return a URI without its secrets, for messages, events and logs. Paths and `file:` URIs stay as they are.
 

@@ -10,7 +10,6 @@ from weakref import WeakSet
 from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 
 from bayou.errors import UnknownSparkError, failed
-from bayou.errors.texts import speak_of_classic
 from bayou.spark.backend import is_of_connect, is_portable, make_portable
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.session.after_writes import NewVersion, follow_writes
@@ -107,7 +106,6 @@ def enable_documented(session: SparkSession, reason: str) -> None:
     """
     follow_writes(_compact_after)
     make_portable(session)
-    speak_of_classic()
     from bayou.spark.portable.classic.methods import wrap_methods  # noqa: PLC0415  (it needs grpc)
 
     wrap_methods(session)

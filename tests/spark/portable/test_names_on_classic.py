@@ -182,8 +182,6 @@ def test_columns_of_dataframes_are_refused_in_changes(session: SparkSession, tab
         target.delete(frame.id == 5)
     with pytest.raises(UnsupportedFeatureError, match="only columns of the source"):
         target.merge(part, frame.id == part.id).whenMatchedDelete().execute()
-    with pytest.raises(UnsupportedFeatureError, match="A subquery that names a table by path"):
-        target.delete(f"id IN (SELECT id FROM {table})")
     assert session.table(table).count() == 10
     target.alias("t").merge(part.alias("s"), F.col("t.id") == F.col("s.id")).whenMatchedDelete().execute()
     assert session.table(table).count() == 9
@@ -194,11 +192,6 @@ def test_rows_that_turn_out_to_be_none_are_written(session: SparkSession, table:
     none = session.sql(f"SELECT max(id) AS id, v, p FROM {table} WHERE id + p > 50 GROUP BY v, p")
     none.write.format("delta").mode("append").option("optimizeWrite", "true").save(table_path)
     assert session.table(table).count() == 10
-
-
-def test_errors_speak_of_this_session(session: SparkSession, table: str) -> None:
-    with pytest.raises(UnsupportedFeatureError, match=r"FROM \.\.\. INSERT INTO a table by path is not possible on this session"):
-        session.sql(f"FROM {table} INSERT INTO {table} SELECT * INSERT INTO {table} SELECT *")
 
 
 def test_a_table_is_not_replaced_by_rows_of_an_older_version(session: SparkSession, table_path: str) -> None:
