@@ -260,10 +260,9 @@ def test_pyspark_is_not_imported_for_types_outside_spark():
     assert not [where(file, each.line) for file in files for each in imports(file) if each.module.split(".")[0] in of_spark]
 
 
-def test_one_module_of_each_backend_imports_py4j():
-    """The portable backend needs its exception, which PySpark raises for a failed job of a classic session."""
+def test_one_module_imports_py4j():
     users = {place(file) for file in FILES for each in imports(file) if each.module.split(".")[0] == "py4j"}
-    assert users == {"spark/jvm/gateway", "spark/portable/failed_reads"}
+    assert users == {"spark/jvm/gateway"}
 
 
 def test_only_the_native_backend_imports_spark_jvm():

@@ -17,7 +17,7 @@ from bayou.protocol.types.schema import StructType
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.data_files.constraint_evaluation import RowRule, condition_of, counts_of
 from bayou.spark.enable import enable
-from bayou.spark.errors.failed_calls import is_failed_call
+from bayou.spark.errors.failed_calls import is_failed_call, reason_of
 from bayou.spark.read.file_rows import file_rows
 from bayou.spark.read.request import TableRequest, resolve
 from bayou.spark.session.application import Application
@@ -109,7 +109,7 @@ def _problem(rows: DataFrame, rule: RowRule) -> str | None:
 
 
 def _reason(error: Exception) -> str:
-    text = str(error)
-    if isinstance(error, DeltaError):
-        text = error.message if error.file is None else f"{error.file}: {error.message}"
+    if not isinstance(error, DeltaError):
+        return reason_of(error)[:_REASON]
+    text = error.message if error.file is None else f"{error.file}: {error.message}"
     return text.partition("\n")[0][:_REASON]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from pyspark.errors import PySparkException
 
+from bayou.errors import DeltaError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from bayou.errors import DeltaError
 
 _NATIVE: Final = "bayou.spark.native.errors.failed_calls"
 _PY4J: Final = "py4j."
@@ -23,6 +23,18 @@ _PY4J: Final = "py4j."
 def is_failed_call(error: Exception) -> bool:
     """Whether an error is one of PySpark or py4j. Check the latter by name, because a client of Spark Connect has no py4j."""
     return isinstance(error, PySparkException) or _is_of_py4j(error)
+
+
+def failed_calls() -> tuple[type[Exception], ...]:
+    """Return the exceptions of a failed call on a classic session."""
+    return cast("tuple[type[Exception], ...]", _native().FAILED)
+
+
+def reason_of(error: Exception) -> str:
+    """Return the first line of Spark's message of a failed call."""
+    if _is_of_py4j(error) and not isinstance(error, DeltaError):  # no call failed if bayou raised it
+        return str(_native().reason(error))
+    return next((line.strip() for line in str(error).split("\n") if line.strip()), "")
 
 
 def explained_call(error: Exception) -> DeltaError | None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import logging
 import re
@@ -24,10 +23,11 @@ from bayou.errors import DeltaError, failed, redact_uri
 from bayou.protocol.types.schema import parse_schema
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.backend import ENCRYPTION_FACTORY, JOB_FOLDER, WriteFailure, WrittenRows, is_of_connect
+from bayou.spark.errors.failed_calls import failed_calls, messages_of, reason_of
 from bayou.spark.pinned_settings import Job, for_writer, values
 from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
-from bayou.spark.portable.failed_reads import FAILED, convert_failed_reads, error_about_file, message_of_failure
+from bayou.spark.portable.failed_reads import convert_failed_reads
 from bayou.spark.portable.files import delete_files, files_in, footers_in, remove_empty
 from bayou.spark.portable.lookups import PortableLookups
 from bayou.spark.portable.needs import check_client, check_server
@@ -75,7 +75,6 @@ _NOT_CREATED: Final = ("Mkdirs failed", "Permission denied", "No space left", "A
 class PortableBackend:
     """The implementation of `Backend` for the session of one client."""
 
-    failures = FAILED
     is_native = False
 
     def __init__(self, version: str, used: Any) -> None:
@@ -84,18 +83,17 @@ class PortableBackend:
         self._persisted: dict[int, DataFrame] = {}
         self._collations: dict[str, bool] = {}
         self._lock = threading.Lock()
-        self._about_file: Callable[[Exception], DeltaError | None] = lambda _: None
+        self.failures = (PySparkException,) if is_of_connect(used) else failed_calls()
 
     def reason_of(self, error: Exception) -> str:
         """Return the first line of the message of a failed query."""
-        return next((line.strip() for line in message_of_failure(error).split("\n") if line.strip()), "")
+        return reason_of(error)
 
     def begin(self, missing: Callable[[str], DeltaError | None], unreadable: Callable[[str, str], DeltaError | None]) -> None:
-        """Let the client's errors, and those of writes, name data files of tables. Other errors of a server stay PySpark's."""
-        self._about_file = functools.partial(error_about_file, missing=missing, unreadable=unreadable)
+        """Let the client's errors name data files of tables. Other errors of a server stay PySpark's."""
         used = self._client()
         if used is not None:
-            convert_failed_reads(used, self._about_file)
+            convert_failed_reads(used, missing, unreadable)
 
     def check_store(self, uri: str) -> None:
         """Do nothing: the client opens logs with its own stores."""
@@ -117,7 +115,7 @@ class PortableBackend:
 
     def answers_reads(self, spark: SparkSession) -> bool:
         """Whether bayou answers `spark.read.format("delta")` on the session."""
-        return requests_of(spark) is not None
+        return not is_of_connect(spark) or requests_of(spark) is not None
 
     def time_zone(self, session: Any) -> str:
         """Return a session's time zone."""
@@ -371,12 +369,10 @@ class PortableBackend:
             delete_files(folder, job.hadoop)
             if is_new:
                 remove_empty(job.root, is_deep=False)
-            if not isinstance(error, FAILED) or isinstance(error, DeltaError):
+            of_cast = error_of_cast(error) if isinstance(error, self.failures) else None
+            if of_cast is None:
                 raise
-            named = error_of_cast(error) or self._about_file(error)
-            if named is None:
-                raise
-            raise named from error
+            raise of_cast from error
         else:
             observed = client.observed(frame, job.observations)
         finally:
@@ -397,9 +393,9 @@ class PortableBackend:
 
     def write_failure(self, error: Exception) -> WriteFailure:
         """Return why a job of `write_files` failed."""
-        lines = message_of_failure(error).split("\n")
-        of_files = next((line.strip() for line in lines if any(part in line for part in _NOT_CREATED)), None)
-        return WriteFailure([str(error)], of_files)
+        texts = list(messages_of(error))
+        lines = (line.strip() for text in texts for line in text.split("\n"))
+        return WriteFailure(texts, next((line for line in lines if any(part in line for part in _NOT_CREATED)), None))
 
     def in_file_tasks(self, frame: DataFrame, tasks: FileTasks) -> tuple[DataFrame, Sequence[Sequence[str]]]:
         """Raise UnsupportedFeatureError: tasks of chosen files need the JVM."""

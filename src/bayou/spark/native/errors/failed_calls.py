@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.core.callbacks import java_error
+from bayou.spark.jvm.core.callbacks import FAILED_CALL, java_error, reason_of
 from bayou.spark.jvm.core.exceptions import causes, message_of, thrown_by
 from bayou.spark.jvm.core.signatures import missing_call
 from bayou.spark.jvm.gateway import Py4JError, Py4JJavaError
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
     from bayou.errors import DeltaError
     from bayou.spark.jvm.core.bridge import JavaObject
+
+
+FAILED: Final = FAILED_CALL
+"""The exceptions of a failed call."""
+reason: Final = reason_of
+"""Returns the first line of the message of a failed call."""
 
 
 class DeltaPy4JError(Py4JJavaError):  # type: ignore[misc]
