@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import re
 import threading
 import weakref
 from queue import SimpleQueue
@@ -17,7 +16,9 @@ from pyspark.sql import Observation
 from pyspark.sql.types import DataType, StructType
 
 from bayou.errors import failed
+from bayou.log.actions.keys import hadoop_uris
 from bayou.log.commit.active_transactions import active_transaction
+from bayou.protocol.actions.paths import hadoop_text
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.backend import is_of_connect
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 _ALIAS: Final = "_bayou_alias"
 _read_versions: Final[dict[str, set[int | None]]] = {}
 """The versions of tables that classic sessions have read, by the tables' URIs; see `note_version`."""
-_SLASHES: Final = re.compile("^file:/+")
 _on_classic: Final[dict[int, dict[str, Observation]]] = {}
 """The observations of writes on classic sessions, by thread and name."""
 _unused: Final[SimpleQueue[Any]] = SimpleQueue()
@@ -124,7 +124,8 @@ def note_version(frame: DataFrame, table_uri: str, version: int | None) -> None:
 def note_rows_of_table(frame: DataFrame, table_uri: str, *, replaces: bool) -> None:
     """Note in the transaction on a table that the rows of a DataFrame of a classic session come from it, if they do.
 
-    PySpark only says which files a DataFrame reads, without those of cached rows.
+    PySpark only says which files a DataFrame reads, with a call for each, and without those of cached rows. It is not asked if the
+    program has not read the table.
 
     Args:
         replaces: whether the rows replace others of the table.
@@ -132,19 +133,19 @@ def note_rows_of_table(frame: DataFrame, table_uri: str, *, replaces: bool) -> N
     Raises:
         UnsupportedFeatureError: the rows replace others, and are of an older version than the latest.
     """
-    transaction = active_transaction(table_uri)
-    if transaction is None or transaction.snapshot is None:
+    transaction, versions = active_transaction(table_uri), _read_versions.get(table_uri)
+    if transaction is None or transaction.snapshot is None or versions is None:
         return
     root = f"{_comparable(table_uri)}/"
-    own = {name.removeprefix(root) for each in frame.inputFiles() if (name := _comparable(each)).startswith(root)}
+    own = {name for each in frame.inputFiles() if (name := _comparable(each)).startswith(root)}
     if not own:
         return
     transaction.read_whole_table()
-    versions, latest = _read_versions.get(table_uri, set()), transaction.read_version
+    latest = transaction.read_version
     if not replaces or versions <= {latest} or None in versions:
         return
-    paths = {unquote(path) for path in transaction.snapshot.files(["path"])["path"].to_pylist()}
-    if latest not in versions or own - paths:
+    files = hadoop_uris(transaction.snapshot.files(["path"])["path"], table_uri).to_pylist()
+    if latest not in versions or not own.issubset(map(_comparable, files)):
         what = f"Replacing rows of version {latest} by rows that an older DataFrame has read"
         instead = "a DataFrame that reads the table again"
         raise failed(
@@ -153,7 +154,7 @@ def note_rows_of_table(frame: DataFrame, table_uri: str, *, replaces: bool) -> N
 
 
 def _comparable(uri: str) -> str:
-    return _SLASHES.sub("file:/", unquote(uri))
+    return hadoop_text(unquote(uri))
 
 
 def observe(frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFrame:

@@ -43,8 +43,5 @@ def read(application: Application, spark: SparkSession, request: TableRequest) -
             scan_frame: Callable[..., DataFrame] = part_of(application.backend, "scan.rows").scan_frame
             listed: Callable[..., Any] = part_of(application.backend, "scan.listed_files").ListedFiles
             files = listed(latest, name=resolved.partition)  # of a partition's folder, the snapshot has its files only
-            frame = scan_frame(spark, latest, storage_options=options, files=files)
-            note_version: Callable[..., None] = part_of(application.backend, "client").note_version
-            note_version(frame, latest.table_uri, latest.version if resolved.version is None else None)
-            return frame
+            return scan_frame(spark, latest, storage_options=options, files=files)
     return spark.read.format("delta").options(**request.to_options()).load(request.path)
