@@ -103,15 +103,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _mark_what_connect_cannot_run(items: list[pytest.Item], *, on_classic: bool) -> None:
-    from tests.support.on_connect import TABLE_ON_CLASSIC, tables, why_left_out
-
-    if on_classic:
-        tables.append(TABLE_ON_CLASSIC)
+    from tests.support.on_connect import TABLE, TABLE_ON_CLASSIC, why_left_out
 
     for item in items:
-        reason = why_left_out(item.nodeid, getattr(item, "fixturenames", ()))
-        if reason is not None:
-            item.add_marker(pytest.mark.skip(reason=reason))
+        for table in (TABLE, TABLE_ON_CLASSIC) if on_classic else (TABLE,):
+            reason = why_left_out(item.nodeid, getattr(item, "fixturenames", ()), table)
+            if reason is not None:
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def _sort_out(item: pytest.Function, families: dict[tuple[str, int], list[pytest.Item]]) -> None:

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of tests that Spark Connect cannot run names tests that exist, and its reasons are documented."""
+"""The tables of tests that some sessions cannot run name tests that exist, and their reasons are documented."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.on_connect import left_out, why_left_out
+import pytest
+from tests.support.on_connect import TABLE, TABLE_ON_CLASSIC, left_out, why_left_out
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_each_entry_names_a_test():
-    entries = [each for each in left_out() if not each.startswith("fixture:")]
+@pytest.mark.parametrize("table", [TABLE, TABLE_ON_CLASSIC])
+def test_each_entry_names_a_test(table):
+    entries = [each for each in left_out(table) if not each.startswith("fixture:")]
     assert entries
     for entry in entries:
         file, _, function = entry.partition("[")[0].partition("::")
@@ -23,9 +25,10 @@ def test_each_entry_names_a_test():
         assert not function or f"def {function}(" in text, entry
 
 
-def test_each_reason_is_documented():
+@pytest.mark.parametrize("table", [TABLE, TABLE_ON_CLASSIC])
+def test_each_reason_is_documented(table):
     page = (ROOT / "docs" / "connect.md").read_text()
-    assert [reason for reason in set(left_out().values()) if reason not in page] == []
+    assert [reason for reason in set(left_out(table).values()) if reason not in page] == []
 
 
 def test_entries_are_found_by_test_function_and_fixture():

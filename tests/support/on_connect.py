@@ -36,18 +36,17 @@ FOLDER = "tests/spark/"
 JVM: Final = "The test looks into the JVM of a classic session."
 TABLE = Path(__file__).parent.parent / "spark" / "not_on_connect.txt"
 TABLE_ON_CLASSIC = TABLE.with_name("not_portable_on_classic.txt")
-tables = [TABLE]
-"""The tables that are read: the second one is only about classic sessions."""
+"""What is left out in addition where bayou serves a classic session in the same way."""
 
 
 @cache
-def left_out() -> dict[str, str]:
+def left_out(table: Path = TABLE) -> dict[str, str]:
     """Return the reasons by the ids of tests, functions and files below `tests/spark`, and by `fixture:NAME`.
 
     An id that ends with `*` stands for all that begin so.
     """
     found, reason = {}, ""
-    for line in (line for table in tables for line in table.read_text().splitlines()):
+    for line in table.read_text().splitlines():
         if line.startswith("# "):
             reason = line.removeprefix("# ")
         elif line:
@@ -55,20 +54,20 @@ def left_out() -> dict[str, str]:
     return found
 
 
-def why_left_out(test: str, fixtures: Collection[str]) -> str | None:
-    """Return why a server of Spark Connect cannot run a test, given its id and its fixtures; None if it can."""
+def why_left_out(test: str, fixtures: Collection[str], table: Path = TABLE) -> str | None:
+    """Return why a table leaves a test out, given its id and its fixtures; None if it does not."""
     if not test.startswith(FOLDER):
         return None
     name = test.removeprefix(FOLDER)
     function = name.partition("[")[0]
     keys = [name, function, function.partition("::")[0], *(f"fixture:{each}" for each in fixtures)]
-    found = next((reason for each in keys if (reason := left_out().get(each)) is not None), None)
-    return found or next((reason for each, reason in _beginnings().items() if name.startswith(each)), None)
+    found = next((reason for each in keys if (reason := left_out(table).get(each)) is not None), None)
+    return found or next((reason for each, reason in _beginnings(table).items() if name.startswith(each)), None)
 
 
 @cache
-def _beginnings() -> dict[str, str]:
-    return {each.removesuffix("*"): reason for each, reason in left_out().items() if each.endswith("*")}
+def _beginnings(table: Path) -> dict[str, str]:
+    return {each.removesuffix("*"): reason for each, reason in left_out(table).items() if each.endswith("*")}
 
 
 def looks_into_the_jvm(error: BaseException) -> bool:
